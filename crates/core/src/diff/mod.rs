@@ -16,6 +16,8 @@ mod stream;
 mod tests;
 
 pub use align::Compared;
+#[cfg(test)]
+pub(crate) use ancestry::history_keys;
 pub use ancestry::trace_ancestors;
 pub use compare::{Diff, DiffOptions, diff};
 pub use document::{print, print_chain};

@@ -32,8 +32,8 @@ mod value;
 pub(crate) use convert::json_of_text;
 pub use convert::{Conversation, Conversion, ConvertOptions, Converted, Detected, convert, detect_at};
 pub use formats::ForeignFormat;
-pub(crate) use open::open_source;
 pub use open::{ConvertedFile, Foreign, OpenedSource, convert_to_file, list_at, open_converted, split};
+pub(crate) use open::{open_lines, open_source};
 pub use origin::{Origin, Origins};
 pub use receipt::{Entry, Summary};
 

@@ -42,6 +42,17 @@ pub(crate) fn open_source(
     open_converted(path, &options, &mut |_, _| (), open)
 }
 
+/// Opens the lines of the session at `path` with `open`, or those that a foreign session becomes.
+pub(crate) fn open_lines(
+    path: &Path,
+    open: impl Fn(&Path) -> Result<LineSource, ReadError>,
+) -> Result<LineSource, ReadError> {
+    match open_source(path, &Foreign::Read(None), open).map_err(Stop::into_read_error)? {
+        OpenedSource::Native(source) => Ok(source),
+        OpenedSource::Foreign(conversion) => Ok(conversion.native),
+    }
+}
+
 /// Like [`open_source`], with the options of the conversion. `progress` is called with how many bytes are read, and their total.
 pub fn open_converted(
     path: &Path,

@@ -119,18 +119,19 @@ impl LineSource {
     /// Presents an open file, which may have no name.
     pub fn of_file(file: File) -> Result<Self, ReadError> {
         let metadata = file.metadata().map_err(|error| failed(&error, "fstat", None))?;
-        let (size, content) = (metadata.size, Content::File(file));
-        let (archive, archived_bytes, damage) = (None, None, None);
-        Ok(LineSource { content, archive, archived_bytes, damage, size, end: u64::MAX, metadata })
+        Ok(Self::plain(Content::File(file), metadata.size, metadata))
     }
 
     /// Presents bytes in memory as a file.
     pub fn in_memory(content: Vec<u8>) -> Self {
         let size = content.len() as u64;
         let metadata = Metadata { kind: FileKind::File, size, modified: None, inode: None };
-        let (archive, archived_bytes, damage) = (None, None, None);
-        let content = Content::Memory(content);
-        LineSource { content, archive, archived_bytes, damage, size, end: u64::MAX, metadata }
+        Self::plain(Content::Memory(content), size, metadata)
+    }
+
+    /// A file that is no archive.
+    fn plain(content: Content, size: u64, metadata: Metadata) -> Self {
+        LineSource { content, archive: None, archived_bytes: None, damage: None, size, end: u64::MAX, metadata }
     }
 
     /// Presents what was opened. A file is read whole if it is smaller than `kept_bytes`.
@@ -145,8 +146,7 @@ impl LineSource {
         let (file, metadata) = found.map_err(refused)?;
         metadata.expect_regular(&path).map_err(refused)?;
         let (content, size) = read_or_keep_open(file, &metadata, kept_bytes, &Cancellation::current())?;
-        let (archived_bytes, damage, end) = (None, None, u64::MAX);
-        Ok(LineSource { content, archive, archived_bytes, damage, size, end, metadata })
+        Ok(LineSource { archive, ..Self::plain(content, size, metadata) })
     }
 
     /// The same file, with the content of the session if it is an archived one, which `open` opens.

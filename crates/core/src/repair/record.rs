@@ -2,12 +2,10 @@
 
 use std::borrow::Cow;
 
-use crate::json::{Cursor, Nesting, NotJson, Span, spells};
-use crate::lines::MAX_LINE_BYTES;
-use crate::session::fold::KeyedHistory;
-use crate::session::format::{
-    Body, CheckpointChange, CheckpointFields, Cut, Edit, EventType, Fault, Line, Mode, number, valid_seq,
-};
+use crate::json::{Cursor, Nesting, NotJson, Span};
+use crate::session;
+use crate::session::fold::{History, KeyedItem};
+use crate::session::format::{Body, Change, EventType, Fault, Line, Mode, number, valid_seq};
 
 /// The envelope of a record: the places of its values.
 #[derive(Clone, Copy, Debug)]
@@ -40,10 +38,9 @@ impl Envelope {
         cursor.white_space();
         match cursor.peek() {
             None => Parsed::Nothing,
-            Some(b'{') => match Self::read(&mut cursor, nesting).and_then(|found| cursor.finish().map(|()| found)) {
-                Ok(Some(envelope)) => Parsed::Record(envelope),
-                Ok(None) => Parsed::Other,
-                Err(NotJson) => Parsed::Unknown,
+            Some(b'{') => match session::format::Envelope::of(line, nesting) {
+                Some(found) => Self::of(line, &found).map_or(Parsed::Other, Parsed::Record),
+                None => Parsed::Unknown,
             },
             Some(b'[') => Parsed::Unknown,
             Some(first) => match cursor.value(nesting).and_then(|_| cursor.finish()) {
@@ -55,26 +52,13 @@ impl Envelope {
         }
     }
 
-    /// Reads an object. Returns `None` if it is no record.
-    fn read(cursor: &mut Cursor<'_>, nesting: &mut Nesting) -> Result<Option<Self>, NotJson> {
-        let (mut seq, mut version, mut ts, mut event_type, mut payload) = (None, None, None, None, None);
-        cursor.object(|cursor, key| {
-            let first = cursor.peek();
-            let value = cursor.value(nesting)?;
-            let is = |name: &str| key == name.as_bytes() || spells(key, name);
-            match key {
-                _ if is("seq") => seq = matches!(first, Some(b'-' | b'0'..=b'9')).then_some(value),
-                _ if is("type") => event_type = (first == Some(b'"')).then_some(value),
-                _ if is("payload") => payload = (first == Some(b'{')).then_some(value),
-                _ if is("ts") => ts = (first == Some(b'"')).then_some(value),
-                _ if is("v") => version = Some(value),
-                _ => {}
-            }
-            Ok(())
-        })?;
-        let end = cursor.position() as u32;
-        let (Some(seq), Some(event_type), Some(payload)) = (seq, event_type, payload) else { return Ok(None) };
-        Ok(Some(Envelope { seq, version, ts, event_type, payload, end }))
+    /// That of an object; `None` if it is no record.
+    fn of(line: &[u8], found: &session::format::Envelope) -> Option<Self> {
+        let string = |value: Option<Span>| value.filter(|value| value.of(line).starts_with(b"\""));
+        let seq = found.seq.filter(|seq| matches!(seq.of(line).first(), Some(b'-' | b'0'..=b'9')))?;
+        let (event_type, payload) = (string(found.event_type)?, found.payload()?);
+        let end = line.trim_ascii_end().len() as u32;
+        Some(Envelope { seq, version: found.version, ts: string(found.ts), event_type, payload, end })
     }
 
     /// The number of the record, if it can be one.
@@ -83,26 +67,11 @@ impl Envelope {
     }
 }
 
-/// What a replay makes of a record.
-pub(super) enum Event {
-    /// A `session_start` that says which session it is.
-    Start,
-    Checkpoint(CheckpointFields),
-    /// An event that every replay reads, or one of a type that this release does not know.
-    Other,
-    /// A rewind whose `cutSeq` is not valid: replays warn, and go by this number of items.
-    BadCut(u64),
-    /// An item that only a default replay reads. A strict one accepts no other speakers than `human`, `ai` and `tool`.
-    Lenient,
-    /// An event that no replay reads, and why.
-    Unfit(Cow<'static, str>),
-}
-
 /// The largest version of a record that this release reads.
 const VERSION: f64 = 2.0;
 
 /// Whether the record is of a later version. A number may be in quotes, as no release writes it.
-fn is_of_later_version(envelope: &Envelope, line: &[u8]) -> bool {
+pub(super) fn is_of_later_version(envelope: &Envelope, line: &[u8]) -> bool {
     let version = envelope.version.map(|version| version.of(line));
     let unquoted = |text| <[u8]>::strip_suffix(<[u8]>::strip_prefix(text, b"\"")?, b"\"");
     let version = version.and_then(|text| number(unquoted(text).unwrap_or(text)));
@@ -139,45 +108,19 @@ pub(super) fn is_start(envelope: &Envelope, line: &[u8]) -> bool {
         && matches!(body_of(line, Mode::Lenient, &mut Nesting::default()), Some(Body::SessionStart(Some(_))))
 }
 
-/// Reads the event of a record, whose number need not be valid yet, and applies it to the history.
-pub(super) fn event_of(envelope: &Envelope, line: &[u8], nesting: &mut Nesting, history: &mut KeyedHistory) -> Event {
-    if line.len() > MAX_LINE_BYTES {
-        return Event::Unfit("a record that is longer than any JavaScript string".into());
-    }
-    if is_of_later_version(envelope, line) {
-        return Event::Unfit("a record of a later version".into());
-    }
-    if let Some((line, envelope)) = versioned(line, envelope, nesting) {
-        return event_of(&envelope, &line, nesting, history);
-    }
-    if envelope.number(line).is_none() {
-        // Only the number is wrong, which the record gets anew.
-        let (line, envelope) = renumbered(line, envelope, 0.0);
-        return event_of(&envelope, &line, nesting, history);
-    }
-    match body_of(line, Mode::Strict, nesting) {
-        Some(Body::SessionStart(_)) if is_start(envelope, line) => Event::Start,
-        Some(Body::SessionStart(_)) => Event::Unfit("a session_start without sessionId or projectHash".into()),
-        Some(Body::Malformed(known, fault)) => match body_of(line, Mode::Lenient, nesting) {
-            Some(Body::Malformed(..)) | None => Event::Unfit(misfit(known, fault)),
-            Some(_) => Event::Lenient,
-        },
-        Some(Body::Checkpoint(fields)) => Event::Checkpoint(fields),
-        Some(body) if !history.apply(&body, line) => Event::Unfit(misplaced(&body)),
-        Some(Body::Rewind(count, Cut::Malformed)) => Event::BadCut(count),
-        Some(_) => Event::Other,
-        None => Event::Unfit("no record".into()),
-    }
+/// Applies an event to the history. Returns false if it edits an item that is not there.
+pub(super) fn apply(body: &Body, line: &[u8], history: &mut History<KeyedItem>) -> bool {
+    body.change(|span| KeyedItem::of(span.of(line), 0)).is_none_or(|change| history.apply(change))
 }
 
-fn body_of(line: &[u8], mode: Mode, nesting: &mut Nesting) -> Option<Body> {
+pub(super) fn body_of(line: &[u8], mode: Mode, nesting: &mut Nesting) -> Option<Body> {
     match Line::read(line, mode, nesting) {
         Line::Event(event) => Some(event.body),
         _ => None,
     }
 }
 
-fn misfit(known: EventType, fault: Fault) -> Cow<'static, str> {
+pub(super) fn misfit(known: EventType, fault: Fault) -> Cow<'static, str> {
     let what = match fault {
         Fault::Event => "whose payload does not fit",
         Fault::Title => "whose title is no text",
@@ -188,8 +131,8 @@ fn misfit(known: EventType, fault: Fault) -> Cow<'static, str> {
     format!("a {} event {what}", known.as_str()).into()
 }
 
-fn misplaced(body: &Body) -> Cow<'static, str> {
-    let is_insert = matches!(body, Body::Edit(edit) if matches!(**edit, Edit::Insert { .. }));
+pub(super) fn misplaced(body: &Body) -> Cow<'static, str> {
+    let is_insert = matches!(body, Body::Edit(edit) if matches!(**edit, Change::Insert { .. }));
     let name = if is_insert { EventType::SyntheticInsert } else { EventType::ChronologyBind }.as_str();
     format!("a {name} event of an item that is not there").into()
 }
@@ -199,15 +142,6 @@ pub(super) fn with_count_only(line: &[u8], envelope: &Envelope, count: u64) -> V
     let payload = format!("{{\"itemsRemoved\":{}}}", count.min(1 << 53));
     let Span { start, end } = envelope.payload;
     [&line[..start as usize], payload.as_bytes(), &line[end as usize..]].concat()
-}
-
-/// The names of changes to checkpoints.
-pub(super) fn change_name(change: &CheckpointChange) -> &'static str {
-    match change {
-        CheckpointChange::Created(_) => "checkpoint_created",
-        CheckpointChange::Renamed(_) => "checkpoint_renamed",
-        CheckpointChange::Deleted => "checkpoint_deleted",
-    }
 }
 
 /// The record with another number.

@@ -3,12 +3,15 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use super::record::{Event, change_name, event_of, has_version};
+use super::record::{
+    Envelope, apply, body_of, has_version, is_of_later_version, is_start, misfit, misplaced, renumbered, versioned,
+};
 use super::search::FoundRecord;
 use crate::hash::sha256;
 use crate::json::{Nesting, Span, decode};
-use crate::session::fold::KeyedHistory;
-use crate::session::format::{CheckpointChange, CheckpointFields};
+use crate::lines::MAX_LINE_BYTES;
+use crate::session::fold::{History, KeyedItem};
+use crate::session::format::{Body, CheckpointChange, CheckpointFields, Cut, Mode};
 
 /// What becomes of a record.
 #[derive(Debug, PartialEq)]
@@ -19,7 +22,8 @@ pub(super) enum Fate {
     Recounted(u64),
     /// It is the first line of the new file.
     Start,
-    /// It is kept if the session has no item that strict replays read.
+    /// An item that only a default replay reads: a strict one accepts no other speakers than `human`, `ai` and `tool`. It is kept if the session has no
+    /// item that strict replays read.
     Lenient,
     /// It repeats the record before it.
     Duplicate,
@@ -31,7 +35,7 @@ pub(super) enum Fate {
 #[derive(Default)]
 pub(super) struct Selection {
     nesting: Nesting,
-    history: KeyedHistory,
+    history: History<KeyedItem>,
     has_start: bool,
     previous: Option<Identity>,
     created: HashSet<Vec<u16>>,
@@ -67,23 +71,51 @@ impl Selection {
             return Fate::Duplicate;
         }
         self.previous = identity;
-        match event_of(&record.envelope, record.text, &mut self.nesting, &mut self.history) {
-            Event::Start if std::mem::replace(&mut self.has_start, true) => {
-                Fate::Refused("another session_start".into())
+        self.judge(&record.envelope, record.text)
+    }
+
+    /// Judges a record by what a replay makes of it, and applies it to the history. Its number need not be valid yet.
+    fn judge(&mut self, envelope: &Envelope, line: &[u8]) -> Fate {
+        let refused = |reason: &'static str| Fate::Refused(reason.into());
+        if line.len() > MAX_LINE_BYTES {
+            return refused("a record that is longer than any JavaScript string");
+        }
+        if is_of_later_version(envelope, line) {
+            return refused("a record of a later version");
+        }
+        if let Some((line, envelope)) = versioned(line, envelope, &mut self.nesting) {
+            return self.judge(&envelope, &line);
+        }
+        if envelope.number(line).is_none() {
+            // Only the number is wrong, which the record gets anew.
+            let (line, envelope) = renumbered(line, envelope, 0.0);
+            return self.judge(&envelope, &line);
+        }
+        match body_of(line, Mode::Strict, &mut self.nesting) {
+            Some(Body::SessionStart(_)) if !is_start(envelope, line) => {
+                refused("a session_start without sessionId or projectHash")
             }
-            Event::Start => Fate::Start,
-            Event::Checkpoint(fields) => self.checkpoint(&fields, record.text),
-            Event::Other => Fate::Kept,
-            Event::BadCut(count) => Fate::Recounted(count),
-            Event::Lenient => Fate::Lenient,
-            Event::Unfit(reason) => Fate::Refused(reason),
+            Some(Body::SessionStart(_)) if std::mem::replace(&mut self.has_start, true) => {
+                refused("another session_start")
+            }
+            Some(Body::SessionStart(_)) => Fate::Start,
+            Some(Body::Malformed(known, fault)) => match body_of(line, Mode::Lenient, &mut self.nesting) {
+                Some(Body::Malformed(..)) | None => Fate::Refused(misfit(known, fault)),
+                Some(_) => Fate::Lenient,
+            },
+            Some(Body::Checkpoint(fields)) => self.checkpoint(&fields, line),
+            Some(body) if !apply(&body, line, &mut self.history) => Fate::Refused(misplaced(&body)),
+            // Replays warn of its `cutSeq`, which is not valid, and go by the number of items.
+            Some(Body::Rewind(count, Cut::Malformed)) => Fate::Recounted(count),
+            Some(_) => Fate::Kept,
+            None => refused("no record"),
         }
     }
 
     /// Refuses events about checkpoints that do not exist, or exist already: replays warn of them, and they have no effect.
     fn checkpoint(&mut self, fields: &CheckpointFields, text: &[u8]) -> Fate {
         let id: Vec<u16> = decode(inside(fields.id, text)).collect();
-        let name = change_name(&fields.change);
+        let name = fields.change.event_type().as_str();
         let is_created = self.created.contains(&id);
         let refusal = match fields.change {
             CheckpointChange::Created(_) if is_created => "of a checkpoint that exists",

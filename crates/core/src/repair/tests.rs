@@ -526,6 +526,20 @@ fn a_rewind_whose_cut_is_not_valid_goes_by_its_number_of_items() {
 }
 
 #[test]
+fn a_checkpoint_is_that_of_its_record_also_if_the_record_has_no_version_or_no_valid_number() {
+    let lines = [
+        START.to_owned(),
+        content(2, "a"),
+        r#"{"seq":3,"ts":"t","type":"checkpoint_created","payload":{"checkpointId":"a","name":"n"}}"#.to_owned(),
+        r#"{"v":1,"seq":-100.5,"ts":"t","type":"checkpoint_deleted","payload":{"checkpointId":"a"}}"#.to_owned(),
+        event(5, "checkpoint_deleted", r#"{"checkpointId":"a"}"#),
+    ];
+    let repaired = repaired(text_of(&lines).as_bytes());
+    let types = |kind: &str| repaired.lines().iter().filter(|line| line.contains(kind)).count();
+    assert_eq!((types("checkpoint_created"), types("checkpoint_deleted")), (1, 1));
+}
+
+#[test]
 fn an_archived_session_is_repaired_by_the_name_of_its_file() {
     let root = tempfile::tempdir().unwrap();
     let source = root.path().join("session.jsonl");

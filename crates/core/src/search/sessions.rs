@@ -15,7 +15,7 @@ use crate::json::{Nesting, decode};
 use crate::lines::{LineSource, ReadError, SEGMENT_BYTES, Segments, Threads, equal_segments};
 use crate::session::format::{Body, Line, Mode};
 use crate::session::read::ItemsInHistory;
-use crate::task::{Cancellation, InOrder, Pipeline, Worker, spare_cores};
+use crate::task::{Cancellation, InOrder, Pipeline, Worker, grouped, spare_cores};
 
 /// A file of this size in bytes, or more, is shared among the cores.
 const LARGE_BYTES: u64 = SEGMENT_BYTES;
@@ -65,7 +65,7 @@ pub enum Fate {
 /// A search in files.
 pub struct Search {
     options: Arc<ScanOptions>,
-    jobs: IntoIter<Vec<(usize, PathBuf)>>,
+    jobs: IntoIter<Vec<(usize, SearchFile)>>,
     /// Maximum number of jobs that are in progress, or done before their turn.
     room: usize,
     pipeline: Pipeline<FileScanner>,
@@ -78,7 +78,8 @@ pub struct Search {
 impl Search {
     /// Starts a search in these files, in this order. The current work is that of its [`Cancellation`].
     pub fn new(files: Vec<SearchFile>, options: ScanOptions) -> Self {
-        let (jobs, options) = (jobs(files), Arc::new(options));
+        let jobs = grouped(files.into_iter().enumerate(), |(_, file)| file.size, JOB_BYTES, JOB_FILES);
+        let options = Arc::new(options);
         let helpers = spare_cores().min(MAX_HELPERS).min(jobs.len().saturating_sub(1));
         let make = || FileScanner { scanner: Scanner::new(options.clone()), cancellation: Cancellation::current() };
         let room = 2 * (helpers + 1);
@@ -173,23 +174,6 @@ impl Search {
     }
 }
 
-/// Small files share a job, so that threads need not wake each other for every file.
-fn jobs(files: Vec<SearchFile>) -> Vec<Vec<(usize, PathBuf)>> {
-    let mut jobs: Vec<Vec<_>> = Vec::new();
-    let mut bytes = JOB_BYTES;
-    for (index, SearchFile { path, size }) in files.into_iter().enumerate() {
-        bytes = bytes.saturating_add(size);
-        match jobs.last_mut().filter(|job| bytes <= JOB_BYTES && job.len() < JOB_FILES) {
-            Some(job) => job.push((index, path)),
-            None => {
-                bytes = size;
-                jobs.push(vec![(index, path)]);
-            }
-        }
-    }
-    jobs
-}
-
 /// The result of a job for a file.
 enum Scan {
     Whole(Part),
@@ -232,11 +216,11 @@ struct FileScanner {
 }
 
 impl Worker for FileScanner {
-    type Job = Vec<(usize, PathBuf)>;
+    type Job = Vec<(usize, SearchFile)>;
     type Output = Vec<Scan>;
 
     fn work(&mut self, files: Self::Job) -> Vec<Scan> {
-        files.into_iter().map_while(|(index, path)| self.scan(index, &path)).collect()
+        files.into_iter().map_while(|(index, file)| self.scan(index, &file.path)).collect()
     }
 }
 
@@ -341,7 +325,7 @@ fn holds(
     if history.is_none() {
         *history = Some(ItemsInHistory::find(source, 0, Mode::Lenient)?);
     }
-    history.as_mut().map_or(Ok(true), |history| history.holds_item(line, item))
+    history.as_mut().map_or(Ok(true), |history| history.holds_some(line, item..item + 1))
 }
 
 /// A large file whose parts are scanned on all cores.

@@ -7,5 +7,6 @@ mod task;
 pub mod threading;
 
 pub use cancellation::Cancellation;
+pub(crate) use pipeline::grouped;
 pub use pipeline::{InOrder, Pipeline, Worker, spare_cores};
 pub use task::{Cancelled, Progress, Task};

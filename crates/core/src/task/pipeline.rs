@@ -224,6 +224,28 @@ impl<W: Worker> Drop for Pipeline<W> {
     }
 }
 
+/// Groups files into jobs, so that threads need not wake each other for every small one: at most `most` in a job, which together have at most `bytes`
+/// bytes unless it is a single one.
+pub(crate) fn grouped<T>(
+    files: impl IntoIterator<Item = T>,
+    size: fn(&T) -> u64,
+    bytes: u64,
+    most: usize,
+) -> Vec<Vec<T>> {
+    let (mut jobs, mut in_last): (Vec<Vec<T>>, _) = (Vec::new(), bytes);
+    for file in files {
+        in_last = in_last.saturating_add(size(&file));
+        match jobs.last_mut().filter(|job| in_last <= bytes && job.len() < most) {
+            Some(job) => job.push(file),
+            None => {
+                in_last = size(&file);
+                jobs.push(vec![file]);
+            }
+        }
+    }
+    jobs
+}
+
 #[cfg(test)]
 mod tests;
 

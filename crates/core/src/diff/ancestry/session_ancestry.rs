@@ -2,15 +2,16 @@
 //!
 //! Reads the file up to the record, and keeps the position and parents of each record before it in memory: about fifty bytes.
 
-use std::collections::{BinaryHeap, HashSet};
+use std::collections::BinaryHeap;
 
 use super::causal_chain::{Chain, Edge, Evidence, MAX_EDGES};
 use crate::diff::error::{DiffError, Side};
 use crate::diff::projection::{BlockType, Calls, CountCalls, Index, Reference, Tree, block_type, inside};
 use crate::diff::stream::{Cursor, Event, SessionRecords, Source, record_row};
-use crate::json::{Nesting, Span, Text};
+use crate::json::{Nesting, Text};
 use crate::lines::{LineSource, ReadError};
-use crate::session::format::{Body, Cut, Edit, Line, Mode, key_of};
+use crate::session::fold::{History, Item};
+use crate::session::format::{Body, Change, Line, Mode, key_of};
 use crate::task::{Cancelled, Progress, Task};
 
 /// Maximum number of parents of a record. Only the nearest ones are kept.
@@ -63,22 +64,25 @@ enum Speaker {
 
 /// An item of the history.
 #[derive(Clone, Copy)]
-struct Item {
-    /// The place of the record that brought it, even if it was replaced since.
+struct Said {
+    /// The place of the record that brought it, even if it was replaced since: what led to it is the same.
     place: u32,
     speaker: Speaker,
     /// The key of its marker.
-    key: u64,
+    key: Option<u64>,
 }
 
-/// The key of an item that has none. Valid keys are smaller.
-const NO_KEY: u64 = u64::MAX;
+impl Item for Said {
+    fn key(&self) -> Option<u64> {
+        self.key
+    }
 
-impl Item {
-    /// The item with this JSON text.
-    fn of(item: &[u8], place: u32, speaker: Speaker) -> Self {
-        let key = key_of(item).unwrap_or(NO_KEY);
-        Item { place, speaker, key }
+    fn in_place_of(self, old: &Self) -> Self {
+        *old
+    }
+
+    fn marked(self, _: &[u8], key: u64, _: bool) -> Self {
+        Said { key: Some(key), ..self }
     }
 }
 
@@ -88,7 +92,7 @@ struct Causes {
     links: Vec<Link>,
     parents: Vec<u32>,
     /// The history as in a replay.
-    history: Vec<Item>,
+    history: History<Said>,
     calls: Calls,
     nesting: Nesting,
     /// The tool item that AI items answered last, and the parents of those AI items.
@@ -103,71 +107,45 @@ impl Causes {
             Line::Event(event) => event.body,
             _ => Body::Unknown(None),
         };
-        let parents = match body {
-            _ if place == 0 => (0, 0),
-            Body::Content(item) => self.add_item(record, place, item, self.history.len()),
-            Body::Compressed(summary) => {
-                let parents = self.item_before();
-                self.history.clear();
-                self.history.push(Item::of(summary.of(record.line), place, Speaker::Other));
-                parents
-            }
-            Body::Rewind(count, cut) => {
-                let parents = self.item_before();
-                let to_key = if let Cut::Before(key) = cut { self.index_of(key) } else { None };
-                let left = (self.history.len() as u64).saturating_sub(count) as usize;
-                self.history.truncate(to_key.unwrap_or(left));
-                parents
-            }
-            Body::Edit(edit) => self.edit(record, place, &edit),
-            Body::Purge(purge) => {
-                let parents = self.item_before();
-                let items = purge.items.iter().map(|item| item.of(record.line));
-                self.history = match items.len() == self.history.len() {
-                    // Each item has lost its media at most.
-                    true => {
-                        items.zip(&self.history).map(|(item, old)| Item::of(item, old.place, old.speaker)).collect()
-                    }
-                    false => items.map(|item| Item::of(item, place, speaker_of(item))).collect(),
-                };
-                self.answered = None;
-                parents
-            }
-            _ => self.item_before(),
+        let change = body.change(|item| item);
+        let (parents, speaker) = match &change {
+            _ if place == 0 => ((0, 0), Speaker::Other),
+            Some(Change::Append(item)) => self.add_item(item.of(record.line), place, self.history.len()),
+            // An inserted item is caused as if it were the last one.
+            Some(Change::Insert { after, item }) => match self.history.first(*after) {
+                Some(at) => self.add_item(item.of(record.line), place, at + 1),
+                None => (self.item_before(), Speaker::Other),
+            },
+            _ => (self.item_before(), Speaker::Other),
         };
+        if let Some(change) = change.filter(|_| place > 0) {
+            let change = change.map(|item| Said { place, speaker, key: key_of(item.of(record.line)) });
+            self.apply(change, &body, record.line);
+        }
         self.links.push(Link { offset, length, parents });
     }
 
-    /// Applies an edit. An item in the place of another keeps the other's place: what led to it is the same. An inserted item is caused as if it were the
-    /// last one.
-    fn edit(&mut self, record: &Event<'_>, place: u32, edit: &Edit) -> Parents {
-        // The tool items before an item may be others now.
-        self.answered = None;
-        match edit {
-            Edit::Mutate { removed, replacements } => {
-                let parents = self.item_before();
-                let replaced: HashSet<u64> = replacements.iter().map(|(key, _)| *key).collect();
-                let removed: HashSet<u64> = removed.iter().copied().collect();
-                self.history.retain(|item| replaced.contains(&item.key) || !removed.contains(&item.key));
-                parents
-            }
-            Edit::Insert { after, content } => match self.index_of(*after) {
-                Some(at) => self.add_item(record, place, *content, at + 1),
-                None => self.item_before(),
-            },
-            Edit::Bind { index, key, .. } => {
-                let parents = self.item_before();
-                if let Some(item) = usize::try_from(*index).ok().and_then(|index| self.history.get_mut(index)) {
-                    item.key = *key;
-                }
-                parents
-            }
+    /// Applies the change that an event of this line makes.
+    fn apply(&mut self, mut change: Change<Said>, body: &Body, line: &[u8]) {
+        if matches!(body, Body::Edit(_) | Body::Purge(_)) {
+            // The tool items before an item may be others now.
+            self.answered = None;
         }
-    }
-
-    /// The index of the first item with a key.
-    fn index_of(&self, key: u64) -> Option<usize> {
-        self.history.iter().position(|item| item.key == key)
+        match (&mut change, body) {
+            (Change::Bind { content, .. }, _) => *content = None,
+            (Change::Replace(items), Body::Purge(purge)) => {
+                // Each item has lost its media at most, if there are as many.
+                let is_same = items.len() == self.history.len();
+                for (index, (item, span)) in items.iter_mut().zip(&purge.items).enumerate() {
+                    *item = match self.history.get(index).filter(|_| is_same) {
+                        Some(old) => Said { key: item.key, ..old },
+                        None => Said { speaker: speaker_of(span.of(line)), ..*item },
+                    };
+                }
+            }
+            _ => {}
+        }
+        self.history.apply(change);
     }
 
     fn keep(&mut self, parents: impl IntoIterator<Item = u32>) -> Parents {
@@ -181,16 +159,19 @@ impl Causes {
         self.item_before_index(self.history.len())
     }
 
+    fn before(&self, index: usize) -> Option<Said> {
+        self.history.get(index.checked_sub(1)?)
+    }
+
     /// The item before an index of the history.
     fn item_before_index(&mut self, index: usize) -> Parents {
-        let before = self.history[..index].last().map_or(0, |item| item.place);
+        let before = self.before(index).map_or(0, |item| item.place);
         self.keep([before])
     }
 
-    /// Adds an item at an index of the history.
-    fn add_item(&mut self, record: &Event<'_>, place: u32, item: Span, index: usize) -> Parents {
-        let item = item.of(record.line);
-        let Some(tree) = Tree::parse(item) else { return self.item_before() };
+    /// The parents and the speaker of an item at an index of the history, whose calls are opened and answered.
+    fn add_item(&mut self, item: &[u8], place: u32, index: usize) -> (Parents, Speaker) {
+        let Some(tree) = Tree::parse(item) else { return (self.item_before(), Speaker::Other) };
         let answered = self.count_calls(&tree, place);
         let speaker = speaker_in(&tree);
         let parents = match speaker {
@@ -198,8 +179,7 @@ impl Causes {
             Speaker::Ai => self.what_was_said(index),
             _ => self.item_before_index(index),
         };
-        self.history.insert(index, Item::of(item, place, speaker));
-        parents
+        (parents, speaker)
     }
 
     /// Opens and answers the calls of an item. Returns the places of the answered calls, each once.
@@ -225,8 +205,8 @@ impl Causes {
     /// The parents of an item of the AI: the tool items right before it, or the item of the human. An item that follows another item
     /// of the AI has the same parents as that one.
     fn what_was_said(&mut self, index: usize) -> Parents {
-        match self.history[..index].last().copied() {
-            Some(Item { place: last, speaker: Speaker::Tool, .. }) => {
+        match self.before(index) {
+            Some(Said { place: last, speaker: Speaker::Tool, .. }) => {
                 if let Some((_, parents)) = self.answered.filter(|(tool, _)| *tool == last) {
                     return parents;
                 }
@@ -234,14 +214,14 @@ impl Causes {
                 self.answered = Some((last, parents));
                 parents
             }
-            Some(Item { place, speaker: Speaker::Ai, .. }) => self.links[place as usize].parents,
+            Some(Said { place, speaker: Speaker::Ai, .. }) => self.links[place as usize].parents,
             _ => self.item_before_index(index),
         }
     }
 
     /// The places of the tool items directly before an index of the history, nearest first.
     fn last_tools(&self, index: usize) -> Vec<u32> {
-        let items = self.history[..index].iter().rev().take(MAX_PARENTS);
+        let items = (0..index).rev().take(MAX_PARENTS).filter_map(|at| self.history.get(at));
         items.take_while(|item| item.speaker == Speaker::Tool).map(|item| item.place).collect()
     }
 
@@ -323,6 +303,17 @@ pub(crate) fn tool_of(tree: &Tree<'_>, block: Index) -> Option<String> {
         "tool_response" => plain("toolName"),
         _ => None,
     }
+}
+
+/// The keys of the items of a session's history.
+#[cfg(test)]
+pub(crate) fn history_keys(path: &std::path::Path) -> Vec<Option<u64>> {
+    let mut causes = Causes::default();
+    let mut cursor = Cursor::<SessionRecords>::open(&Source::session(path), None, 0, false).unwrap();
+    while cursor.advance().unwrap() {
+        causes.add(&cursor.event().unwrap(), cursor.line());
+    }
+    causes.history.iter().map(|item| item.key).collect()
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use super::warnings::SHOWN_WARNINGS;
 use crate::json::decode;
 use crate::order;
-use crate::session::format::{EventType, Message, MessagePart, Raw, inside_string, js_number};
+use crate::session::format::{CheckpointChange, Message, MessagePart, Raw, inside_string, js_number};
 
 /// A valid event about a checkpoint. Strings are JSON text.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,36 +18,9 @@ pub struct CheckpointEvent {
     /// The id of the checkpoint, not empty.
     pub id: Raw,
     /// What happened to it.
-    pub change: Change,
-}
-
-/// What happened to a checkpoint.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Change {
-    /// It was created.
-    Created {
-        /// Its name, not blank.
-        name: Raw,
-        /// The envelope's `ts`, if that is a string.
-        created_at: Option<Raw>,
-    },
-    /// It was renamed.
-    Renamed {
-        /// The new name, not blank.
-        name: Raw,
-    },
-    /// It was deleted.
-    Deleted,
-}
-
-impl Change {
-    fn event_type(&self) -> EventType {
-        match self {
-            Change::Created { .. } => EventType::CheckpointCreated,
-            Change::Renamed { .. } => EventType::CheckpointRenamed,
-            Change::Deleted => EventType::CheckpointDeleted,
-        }
-    }
+    pub change: CheckpointChange<Raw>,
+    /// The envelope's `ts`, if that is a string.
+    pub ts: Option<Raw>,
 }
 
 /// A checkpoint after all events about it. Strings are JSON text.
@@ -65,20 +38,13 @@ pub struct Checkpoint<'e> {
     pub created_at: &'e [u8],
 }
 
-/// What is odd about an event. The event takes effect anyway if it can.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum CheckpointAnomaly {
-    Duplicate,
-    Deleted,
-    Unknown,
-}
-
 /// The result of folding events: the checkpoints, and the events that are odd.
 #[derive(Debug, Default)]
 pub(crate) struct Checkpoints<'e> {
     /// Deleted ones included, ascending by watermark, then in file order.
     pub all: Vec<Checkpoint<'e>>,
-    odd: Vec<(&'e CheckpointEvent, CheckpointAnomaly)>,
+    /// With what they do to the checkpoint. An event takes effect anyway if it can.
+    odd: Vec<(&'e CheckpointEvent, &'static str)>,
     odd_in_all: usize,
 }
 
@@ -109,35 +75,35 @@ impl<'e> Checkpoints<'e> {
         checkpoints
     }
 
-    fn apply(&mut self, event: &'e CheckpointEvent, known: &mut Known) -> Option<CheckpointAnomaly> {
+    fn apply(&mut self, event: &'e CheckpointEvent, known: &mut Known) -> Option<&'static str> {
         let checkpoint = known.created.and_then(|at| self.all.get_mut(at));
         let is_known = checkpoint.is_some();
         match (&event.change, checkpoint) {
-            (Change::Created { .. }, Some(_)) => return Some(CheckpointAnomaly::Duplicate),
-            (Change::Created { name, created_at }, None) => {
+            (CheckpointChange::Created(_), Some(_)) => return Some("duplicates"),
+            (CheckpointChange::Created(name), None) => {
                 known.created = Some(self.all.len());
                 self.all.push(Checkpoint {
                     id: &event.id,
                     name,
                     sequence: event.seq,
                     deleted: false,
-                    created_at: created_at.as_deref().unwrap_or(b"\"\""),
+                    created_at: event.ts.as_deref().unwrap_or(b"\"\""),
                 });
                 return None;
             }
-            (Change::Renamed { name }, Some(checkpoint)) => checkpoint.name = name,
-            (Change::Deleted, Some(checkpoint)) => checkpoint.deleted = true,
-            (Change::Renamed { .. } | Change::Deleted, None) => {}
+            (CheckpointChange::Renamed(name), Some(checkpoint)) => checkpoint.name = name,
+            (CheckpointChange::Deleted, Some(checkpoint)) => checkpoint.deleted = true,
+            (_, None) => {}
         }
         let was_deleted = known.deleted;
-        known.deleted |= event.change == Change::Deleted;
+        known.deleted |= event.change == CheckpointChange::Deleted;
         if was_deleted {
-            return Some(CheckpointAnomaly::Deleted);
+            return Some("references deleted");
         }
-        (!is_known).then_some(CheckpointAnomaly::Unknown)
+        (!is_known).then_some("references unknown")
     }
 
-    fn note(&mut self, event: &'e CheckpointEvent, oddity: CheckpointAnomaly) {
+    fn note(&mut self, event: &'e CheckpointEvent, oddity: &'static str) {
         self.odd_in_all += 1;
         if self.odd.len() < SHOWN_WARNINGS {
             self.odd.push((event, oddity));
@@ -146,7 +112,7 @@ impl<'e> Checkpoints<'e> {
 
     /// The warnings as users read them; the last one counts those that are not shown.
     pub(crate) fn messages(&self) -> Vec<Message<'e>> {
-        let mut messages: Vec<_> = self.odd.iter().map(|(event, oddity)| message(event, *oddity)).collect();
+        let mut messages: Vec<_> = self.odd.iter().map(|(event, oddity)| message(event, oddity)).collect();
         let hidden = self.odd_in_all - self.odd.len();
         if hidden > 0 {
             messages.push(Message::text(format!("Replay: {hidden} further checkpoint warnings not shown")));
@@ -155,14 +121,9 @@ impl<'e> Checkpoints<'e> {
     }
 }
 
-fn message(event: &CheckpointEvent, oddity: CheckpointAnomaly) -> Message<'_> {
+fn message<'e>(event: &'e CheckpointEvent, oddity: &'static str) -> Message<'e> {
     let (seq, event_type) = (js_number(event.seq), event.change.event_type().as_str());
-    let words = match oddity {
-        CheckpointAnomaly::Duplicate => "duplicates",
-        CheckpointAnomaly::Deleted => "references deleted",
-        CheckpointAnomaly::Unknown => "references unknown",
-    };
-    let text = format!("Sequence {seq}: {event_type} {words} checkpoint ");
+    let text = format!("Sequence {seq}: {event_type} {oddity} checkpoint ");
     Message(vec![MessagePart::Text(text.into()), MessagePart::Json(&event.id)])
 }
 

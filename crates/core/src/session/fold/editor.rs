@@ -1,9 +1,9 @@
 //! Resolves edits: applies them to the history that they edit, once that is known.
 
-use super::editable::{Editable, EditableHistory};
-use super::history::{HistoryEffect, ItemEdit, ItemRef, MarkerText, NewMarker, Step};
+use super::editable::{History, Item};
+use super::history::{HistoryEffect, ItemRef, MarkerText, NewMarker, Step};
 use crate::lines::{LineSource, ReadError};
-use crate::session::format::{EventType, Marker, marker_of, seq_of};
+use crate::session::format::{Change, EventType, marker_of, seq_of};
 
 /// Maximum gap, in bytes, between items that are read from the file together, and maximum size of what is.
 const READ_TOGETHER: u64 = 16 << 10;
@@ -11,18 +11,27 @@ const MAX_TOGETHER: u64 = 1 << 20;
 
 /// An item of a history that is edited.
 #[derive(Clone, Debug)]
-struct Item {
+struct Placed {
     place: ItemRef,
-    /// Its marker. `None` if it has none.
-    marker: Option<MarkerText>,
+    /// Its marker, and the key in it. `None` if it has none.
+    marker: Option<(MarkerText, Option<u64>)>,
     /// The marker is not the one in the item's text.
     is_new: bool,
     invalidates: bool,
 }
 
-impl Editable for Item {
-    fn with_marker_of(&self, old: &Self) -> Self {
-        Item { place: self.place, marker: old.marker.clone(), is_new: true, invalidates: false }
+impl Item for Placed {
+    fn key(&self) -> Option<u64> {
+        self.marker.as_ref()?.1
+    }
+
+    fn in_place_of(self, old: &Self) -> Self {
+        Placed { marker: old.marker.clone(), is_new: true, invalidates: false, ..self }
+    }
+
+    fn marked(self, marker: &[u8], key: u64, invalidates: bool) -> Self {
+        let marker = Some((MarkerText::Text(marker.into()), Some(key)));
+        Placed { marker, is_new: true, invalidates: invalidates || self.invalidates, ..self }
     }
 }
 
@@ -31,7 +40,7 @@ impl Editable for Item {
 #[derive(Debug, Default)]
 pub struct Editor {
     /// The first items of the history.
-    history: EditableHistory<Item>,
+    history: History<Placed>,
     bytes: Vec<u8>,
 }
 
@@ -52,17 +61,19 @@ impl Editor {
         // Nothing edits the items behind the last edit.
         let last = steps.last_mut().map(|step| std::mem::take(&mut step.then.items)).unwrap_or_default();
         let new = effect.plain.items[self.history.len()..].iter();
-        let added = steps.iter().flat_map(|step| &step.then.items);
+        let added = steps.iter().flat_map(|step| inserted_by(&step.edit).into_iter().chain(&step.then.items));
         let keyed = self.read_keys(&new.chain(added).copied().collect::<Vec<_>>(), &effect.markers, source)?;
         let mut keyed = keyed.into_iter();
-        self.push(keyed.by_ref().take(effect.plain.items.len() - self.history.len()));
+        keyed.by_ref().take(effect.plain.items.len() - self.history.len()).for_each(|item| self.history.push(item));
         for Step { line, edit, then } in steps {
-            let event_type = edit.event_type();
-            if !self.apply(edit) {
-                misfits.push((line, event_type));
+            let is_insert = inserted_by(&edit).is_some();
+            // Only of an inserted item, its own marker matters.
+            let mut item = |place: &ItemRef| if is_insert { keyed.next() } else { None }.unwrap_or(Placed::at(*place));
+            if !self.history.apply(edit.map(&mut item)) {
+                misfits.push((line, if is_insert { EventType::SyntheticInsert } else { EventType::ChronologyBind }));
             }
             self.history.truncate(then.kept_of(self.history.len()));
-            self.push(keyed.by_ref().take(then.items.len()));
+            keyed.by_ref().take(then.items.len()).for_each(|item| self.history.push(item));
         }
         self.finish(effect);
         effect.plain.items.extend(last);
@@ -74,64 +85,21 @@ impl Editor {
         self.history.truncate(kept);
     }
 
-    fn push(&mut self, items: impl Iterator<Item = (Item, Option<u64>)>) {
-        items.for_each(|(item, key)| self.history.push(item, key));
-    }
-
-    /// Applies an edit. Returns false if it does not fit the history.
-    fn apply(&mut self, edit: ItemEdit) -> bool {
-        match edit {
-            ItemEdit::Cut { key, count } => {
-                if !self.history.cut_before(key) {
-                    let left = (self.history.len() as u64).saturating_sub(count);
-                    self.history.truncate(left as usize);
-                }
-                true
-            }
-            ItemEdit::Mutate { removed, replacements } => {
-                let replacements = replacements.into_iter().map(|(key, place)| (key, Item::at(place)));
-                self.history.mutate(&removed, replacements);
-                true
-            }
-            ItemEdit::Insert { after, item, marker } => {
-                let (marker, key) = marker.unzip();
-                self.history.insert_after(after, Item { marker, ..Item::at(item) }, key.flatten())
-            }
-            ItemEdit::Bind { index, marker, key, content, invalidates } => {
-                let bind = |old: Item| Item {
-                    place: content.unwrap_or(old.place),
-                    marker: Some(MarkerText::Text(marker)),
-                    is_new: true,
-                    invalidates: invalidates || (content.is_none() && old.invalidates),
-                };
-                usize::try_from(index).is_ok_and(|index| self.history.change(index, Some(key), bind))
-            }
-        }
-    }
-
     /// Reads the keys of items.
     fn read_keys(
         &mut self,
-        mut items: &[ItemRef],
+        items: &[ItemRef],
         markers: &[NewMarker],
         source: &LineSource,
-    ) -> Result<Vec<(Item, Option<u64>)>, ReadError> {
+    ) -> Result<Vec<Placed>, ReadError> {
         let mut keyed = Vec::with_capacity(items.len());
-        while let Some(first) = items.first() {
-            let (together, length) = read_together(items);
-            let (now, later) = items.split_at(together);
-            let marker_by_edit = |item: &ItemRef| item.marker.and_then(|number| markers.get(number.get() as usize - 1));
-            let bytes = source.bytes_at(first.offset, length, &mut self.bytes)?;
-            for item in now {
-                let at = (item.offset - first.offset) as usize;
-                let text = bytes.get(at..at + item.length as usize).unwrap_or_default();
-                keyed.push(match marker_by_edit(item) {
-                    Some(marker) => marked_anew(*item, marker, source)?,
-                    None => as_written(*item, marker_of(text)),
-                });
-            }
-            items = later;
-        }
+        each_text(items, source, &mut self.bytes, |item, text| {
+            keyed.push(match item.new_marker(markers) {
+                Some(marker) => marked_anew(*item, marker, source)?,
+                None => as_written(*item, text),
+            });
+            Ok(())
+        })?;
         Ok(keyed)
     }
 
@@ -144,7 +112,7 @@ impl Editor {
         effect.plain.items.extend(self.history.iter().map(|item| {
             let mut place = item.place;
             place.marker = None;
-            if let (true, Some(value)) = (item.is_new, item.marker) {
+            if let (true, Some((value, _))) = (item.is_new, item.marker) {
                 markers.push(NewMarker { value, invalidates: item.invalidates });
                 // More markers than that would not fit into memory.
                 place.marker = u32::try_from(markers.len()).ok().and_then(std::num::NonZeroU32::new);
@@ -154,30 +122,54 @@ impl Editor {
     }
 }
 
-impl Item {
-    /// The item at this place, whose own marker does not matter.
+impl Placed {
+    /// The item at this place, without a marker.
     fn at(place: ItemRef) -> Self {
-        Item { place, marker: None, is_new: false, invalidates: false }
+        Placed { place, marker: None, is_new: false, invalidates: false }
     }
 }
 
-/// An item and its key, given the marker in its text.
-fn as_written(place: ItemRef, marker: Option<Marker>) -> (Item, Option<u64>) {
-    let Some(marker) = marker else { return (Item::at(place), None) };
-    let offset = place.offset + u64::from(marker.place.start);
-    let value = MarkerText::At { offset, length: marker.place.end - marker.place.start };
-    (Item { marker: Some(value), ..Item::at(place) }, marker.key)
+/// The item that an edit inserts.
+fn inserted_by(edit: &Change<ItemRef>) -> Option<&ItemRef> {
+    if let Change::Insert { item, .. } = edit { Some(item) } else { None }
 }
 
-/// An item whose marker an earlier edit has set, and its key.
-fn marked_anew(place: ItemRef, marker: &NewMarker, source: &LineSource) -> Result<(Item, Option<u64>), ReadError> {
+/// An item with the marker in its text.
+fn as_written(place: ItemRef, text: &[u8]) -> Placed {
+    let marker = marker_of(text).map(|marker| {
+        let offset = place.offset + u64::from(marker.place.start);
+        (MarkerText::At { offset, length: marker.place.end - marker.place.start }, marker.key)
+    });
+    Placed { marker, ..Placed::at(place) }
+}
+
+/// An item whose marker an earlier edit has set.
+fn marked_anew(place: ItemRef, marker: &NewMarker, source: &LineSource) -> Result<Placed, ReadError> {
     let key = match &marker.value {
         MarkerText::Text(text) => seq_of(text),
         MarkerText::At { offset, length } => seq_of(source.bytes_at(*offset, *length as usize, &mut Vec::new())?),
     };
-    let item =
-        Item { marker: Some(marker.value.clone()), is_new: true, invalidates: marker.invalidates, ..Item::at(place) };
-    Ok((item, key))
+    let marker_with_key = Some((marker.value.clone(), key));
+    Ok(Placed { marker: marker_with_key, is_new: true, invalidates: marker.invalidates, ..Placed::at(place) })
+}
+
+/// Calls `take` with each item and its text as it stands in the file.
+pub(in crate::session) fn each_text(
+    mut items: &[ItemRef],
+    source: &LineSource,
+    scratch: &mut Vec<u8>,
+    mut take: impl FnMut(&ItemRef, &[u8]) -> Result<(), ReadError>,
+) -> Result<(), ReadError> {
+    while let Some(first) = items.first() {
+        let (together, length) = read_together(items);
+        let bytes = source.bytes_at(first.offset, length, scratch)?;
+        for item in &items[..together] {
+            let at = (item.offset - first.offset) as usize;
+            take(item, bytes.get(at..at + item.length as usize).unwrap_or_default())?;
+        }
+        items = &items[together..];
+    }
+    Ok(())
 }
 
 /// The number of items that lie so close together that one read is cheaper than several, and the number of bytes from the first of them to the end

@@ -10,17 +10,18 @@
 
 use std::collections::BTreeMap;
 
-use super::checkpoint::{Change, CheckpointEvent};
+use super::checkpoint::CheckpointEvent;
 use super::editor::Editor;
-use super::history::{HistoryEffect, ItemEdit, ItemRef, MarkerText};
+use super::history::{HistoryEffect, ItemRef};
 use super::item_sink::{ItemSink, NoItems};
+use super::keyed::KeyedItem;
 use super::warnings::{Problem, Tally, Warning, Warnings};
 use crate::foreign::Foreign;
 use crate::json::{Nesting, Span};
 use crate::lines::{LineSource, Lines, ReadError};
 use crate::session::format::{
-    Body, CheckpointChange, CheckpointFields, Cut, Edit, Event, EventType, Fault, Line, Mode, Raw, Severity,
-    StartFields, is_string, is_valid_seq, marker_of,
+    Body, CheckpointChange, CheckpointFields, Cut, Event, EventType, Fault, Line, Mode, Raw, Severity, StartFields,
+    is_string, is_valid_seq,
 };
 
 /// The effect of a range of lines.
@@ -40,8 +41,8 @@ pub struct Effect {
     pub last_seq: Option<f64>,
     /// The largest `seq`.
     pub largest_seq: Option<f64>,
-    /// The types of unknown events, as JSON text; `None` for events without one.
-    pub unknown_types: BTreeMap<Option<Raw>, UnknownType>,
+    /// The types of unknown events, as JSON text; `None` for events without one. Of each the line of the first event, and their number.
+    pub unknown_types: BTreeMap<Option<Raw>, (u64, u64)>,
     /// Some `seq` is not larger than the one before it. Set even if there are too many warnings to keep the one about it.
     pub is_out_of_sequence: bool,
     /// The result of reading the file's first line. [`Start::Missing`] if these lines do not include it.
@@ -66,38 +67,12 @@ pub struct Effect {
     pub purge_frontier: Option<Raw>,
     /// The effect on the history.
     pub history: HistoryEffect,
-    /// The effect on the history up to the creation of the [requested](FoldOptions::checkpoint_id) checkpoint.
-    at_checkpoint: Option<AtCheckpoint>,
-    /// Strict mode: the line whose version is not supported. The replay ends before it.
-    pub unsupported: Option<UnsupportedVersion>,
+    /// The `seq` of the creation of the [requested](FoldOptions::checkpoint_id) checkpoint, and the effect on the history up to there.
+    at_checkpoint: Option<(f64, HistoryEffect)>,
+    /// Strict mode: the number of the line whose version is not supported, and the JSON text of its `v`; `None` if it has none. The replay ends before it.
+    pub unsupported: Option<(u64, Option<Raw>)>,
     /// Whether the replay ends here, whatever lines follow.
     pub stopped: bool,
-}
-
-/// The events of an unknown type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UnknownType {
-    /// The line of the first of them.
-    pub first: u64,
-    /// Their number.
-    pub count: u64,
-}
-
-/// A line whose version is not supported.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnsupportedVersion {
-    /// The number of the line.
-    pub line: u64,
-    /// JSON text of its `v`; `None` if it has none.
-    pub version: Option<Raw>,
-}
-
-/// The effect on the history up to the creation of a checkpoint.
-#[derive(Clone, Debug, PartialEq)]
-struct AtCheckpoint {
-    /// The `seq` of the creation.
-    seq: f64,
-    history: HistoryEffect,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -215,42 +190,16 @@ pub struct LinePosition<'a> {
 
 impl LinePosition<'_> {
     /// Applies what an event of this line, which has this number, does to the history.
+    #[inline]
     pub fn change_history(&self, body: &Body, number: u64, history: &mut HistoryEffect) {
-        match body {
-            Body::Content(span) => history.push(self.item(*span)),
-            Body::Compressed(span) => history.replace([self.item(*span)]),
-            Body::Rewind(count, Cut::Before(key)) => {
-                history.edit(number, ItemEdit::Cut { key: *key, count: *count });
-            }
-            Body::Rewind(count, _) => history.rewind(*count),
-            Body::Purge(purge) => history.replace(purge.items.iter().map(|span| self.item(*span))),
-            Body::Edit(edit) => history.edit(number, self.edit(edit)),
-            _ => {}
+        if let Some(change) = body.change(|span| self.item(span)) {
+            history.apply(number, change);
         }
     }
 
-    fn edit(&self, edit: &Edit) -> ItemEdit {
-        match edit {
-            Edit::Mutate { removed, replacements } => ItemEdit::Mutate {
-                removed: removed.clone(),
-                replacements: replacements.iter().map(|(key, span)| (*key, self.item(*span))).collect(),
-            },
-            Edit::Insert { after, content } => {
-                let item = self.item(*content);
-                let marker = marker_of(content.of(self.line)).map(|marker| {
-                    let length = marker.place.end - marker.place.start;
-                    (MarkerText::At { offset: item.offset + u64::from(marker.place.start), length }, marker.key)
-                });
-                ItemEdit::Insert { after: *after, item, marker }
-            }
-            Edit::Bind { index, chronology, key, content, invalidates } => ItemEdit::Bind {
-                index: *index,
-                marker: chronology.clone(),
-                key: *key,
-                content: content.map(|span| self.item(span)),
-                invalidates: *invalidates,
-            },
-        }
+    /// The item at this place, with its key.
+    pub(crate) fn keyed(&self, span: Span) -> KeyedItem {
+        KeyedItem::of(span.of(self.line), self.offset + u64::from(span.start))
     }
 
     fn item(&self, span: Span) -> ItemRef {
@@ -270,14 +219,13 @@ impl LinePosition<'_> {
         ts: Option<Span>,
     ) -> Option<CheckpointEvent> {
         let change = match fields.change {
-            CheckpointChange::Created(name) => {
-                let created_at = ts.map(|ts| self.raw(ts)).filter(|ts| ts.starts_with(b"\""));
-                Change::Created { name: self.raw(name), created_at }
-            }
-            CheckpointChange::Renamed(name) => Change::Renamed { name: self.raw(name) },
-            CheckpointChange::Deleted => Change::Deleted,
+            CheckpointChange::Created(name) => CheckpointChange::Created(self.raw(name)),
+            CheckpointChange::Renamed(name) => CheckpointChange::Renamed(self.raw(name)),
+            CheckpointChange::Deleted => CheckpointChange::Deleted,
         };
-        Some(CheckpointEvent { seq: seq.filter(|seq| is_valid_seq(*seq))?, id: self.raw(fields.id), change })
+        let seq = seq.filter(|seq| is_valid_seq(*seq))?;
+        let ts = ts.map(|ts| self.raw(ts)).filter(|ts| ts.starts_with(b"\""));
+        Some(CheckpointEvent { seq, id: self.raw(fields.id), change, ts })
     }
 
     fn raw_or(&self, span: Option<Span>, otherwise: &[u8]) -> Raw {
@@ -311,7 +259,7 @@ impl Effect {
             Line::Unparseable => self.torn = true,
             Line::Unsupported { version, .. } => {
                 let version = version.map(|version| place.raw(version));
-                self.unsupported = Some(UnsupportedVersion { line: self.lines, version });
+                self.unsupported = Some((self.lines, version));
                 self.stopped = true;
             }
             Line::WithoutSeq => {
@@ -335,23 +283,18 @@ impl Effect {
             self.add_seq(seq);
         }
         self.tally.events += 1;
+        place.change_history(&event.body, self.lines, &mut self.history);
         match event.body {
             Body::SessionStart(fields) if place.first_of_file => self.add_start(fields, place, options),
             Body::SessionStart(_) => self.warnings.push(self.lines, Problem::MisplacedStart),
-            Body::Content(_) | Body::Compressed(_) | Body::Edit(_) => {
-                place.change_history(&event.body, self.lines, &mut self.history);
-            }
+            Body::Content(_) | Body::Compressed(_) | Body::Edit(_) => {}
             Body::Rewind(_, cut) => {
                 if cut == Cut::Malformed {
                     self.tally.malformed += 1;
                     self.warnings.push(self.lines, Problem::Malformed(EventType::Rewind, Fault::Cut));
                 }
-                place.change_history(&event.body, self.lines, &mut self.history);
             }
-            Body::Purge(ref purge) => {
-                place.change_history(&event.body, self.lines, &mut self.history);
-                self.purge_frontier = Some(purge.frontier.clone());
-            }
+            Body::Purge(purge) => self.purge_frontier = Some(purge.frontier),
             Body::CompressionDetail => {}
             Body::ProviderSwitch(provider, model) => {
                 self.provider = Some(place.raw(provider));
@@ -381,7 +324,7 @@ impl Effect {
                     (&options.checkpoint_id, &fields.change, event.seq)
                     && is_string(fields.id.of(place.line), wanted)
                 {
-                    self.at_checkpoint.get_or_insert_with(|| AtCheckpoint { seq, history: self.history.clone() });
+                    self.at_checkpoint.get_or_insert_with(|| (seq, self.history.clone()));
                 }
                 self.checkpoint_events.extend(place.checkpoint_event(&fields, event.seq, event.ts));
             }
@@ -392,8 +335,7 @@ impl Effect {
             Body::Unknown(name) => {
                 self.tally.unknown += 1;
                 let name = name.map(|span| place.raw(span));
-                let unknown = UnknownType { first: self.lines, count: 0 };
-                self.unknown_types.entry(name.clone()).or_insert(unknown).count += 1;
+                self.unknown_types.entry(name.clone()).or_insert((self.lines, 0)).1 += 1;
                 self.warnings.push(self.lines, Problem::UnknownType(name));
             }
         }
@@ -449,12 +391,10 @@ impl Effect {
         self.warnings.append(later.warnings, self.lines);
         let lines = self.lines;
         self.lines += later.lines;
-        for (name, unknown) in later.unknown_types {
-            let first = UnknownType { first: lines + unknown.first, count: 0 };
-            self.unknown_types.entry(name).or_insert(first).count += unknown.count;
+        for (name, (first, count)) in later.unknown_types {
+            self.unknown_types.entry(name).or_insert((lines + first, 0)).1 += count;
         }
-        self.unsupported =
-            later.unsupported.map(|found| UnsupportedVersion { line: lines + found.line, version: found.version });
+        self.unsupported = later.unsupported.map(|(line, version)| (lines + line, version));
         self.purge_frontier = later.purge_frontier.or(self.purge_frontier);
         self.tally.add(later.tally);
         self.torn = later.torn;
@@ -469,10 +409,10 @@ impl Effect {
         self.ancestry = self.ancestry.or(later.ancestry);
         self.checkpoint_events.extend(later.checkpoint_events);
         self.session_events.extend(later.session_events);
-        if let (None, Some(AtCheckpoint { seq, history: noted })) = (&self.at_checkpoint, later.at_checkpoint) {
+        if let (None, Some((seq, noted))) = (&self.at_checkpoint, later.at_checkpoint) {
             let mut history = self.history.clone();
             history.append(noted, lines);
-            self.at_checkpoint = Some(AtCheckpoint { seq, history });
+            self.at_checkpoint = Some((seq, history));
         }
         self.history.append(later.history, lines);
         self.stopped = later.stopped;
@@ -502,8 +442,8 @@ impl Effect {
     /// The items of the history at the creation of the requested checkpoint, if that has this `seq` and these are the file's first lines.
     /// `None` if there are edits between the last ones that were [resolved](Self::resolve_edits) and the creation.
     pub fn history_at_checkpoint(&self, seq: f64) -> Option<&HistoryEffect> {
-        let noted = self.at_checkpoint.as_ref().filter(|noted| noted.seq == seq);
-        noted.map(|noted| &noted.history).filter(|history| !history.has_edits())
+        let (noted_seq, history) = self.at_checkpoint.as_ref()?;
+        (*noted_seq == seq && !history.has_edits()).then_some(history)
     }
 
     /// Applies the edits of the history. These lines must be the first of the file; `kept` is the number of items that the history at the last call

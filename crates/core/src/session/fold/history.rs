@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use crate::lines::{LineSource, ReadError};
-use crate::session::format::{EventType, Raw, write_with_marker};
+use crate::session::format::{Change, Raw, write_with_marker};
 
 /// The place of an item's JSON text in the session's file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,9 +22,14 @@ impl ItemRef {
         ItemRef { offset, length, marker: None }
     }
 
+    /// The marker that it has instead of the one in its text, if it is an item of a history with these markers.
+    pub(in crate::session) fn new_marker<'m>(&self, markers: &'m [NewMarker]) -> Option<&'m NewMarker> {
+        markers.get(self.marker?.get() as usize - 1)
+    }
+
     /// Appends the JSON text of the item, which is one of a history with these markers.
     pub fn append_to(&self, json: &mut Vec<u8>, markers: &[NewMarker], source: &LineSource) -> Result<(), ReadError> {
-        let Some(marker) = self.marker.and_then(|number| markers.get(number.get() as usize - 1)) else {
+        let Some(marker) = self.new_marker(markers) else {
             return source.append_bytes_at(self.offset, self.length as usize, json);
         };
         let (mut text, mut scratch) = (Vec::new(), Vec::new());
@@ -61,75 +66,16 @@ pub enum MarkerText {
     Text(Raw),
 }
 
-/// How much of the earlier history is removed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Truncation {
-    /// A number of items from the end; all if there are fewer.
-    Last(u64),
-    /// All items.
-    All,
-}
+/// All items of the earlier history are removed.
+pub(crate) const ALL: u64 = u64::MAX;
 
 /// A truncation of the history, then an addition.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plain {
-    /// How much of the history before these lines is removed.
-    pub drop: Truncation,
+pub struct Plain<T> {
+    /// How many items are removed from the end of the history before these lines; all if there are fewer.
+    pub drop: u64,
     /// The items that these lines add and do not remove again.
-    pub items: Vec<ItemRef>,
-}
-
-/// An edit of the history through keys or indices. What it does depends on the history before it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ItemEdit {
-    /// Removes the first item with a key and what follows it, or else a number of items from the end.
-    Cut {
-        /// The key.
-        key: u64,
-        /// The number of items.
-        count: u64,
-    },
-    /// Replaces and removes items.
-    Mutate {
-        /// The keys of the items that are removed.
-        removed: Vec<u64>,
-        /// The keys of the items that are replaced, and what replaces them.
-        replacements: Vec<(u64, ItemRef)>,
-    },
-    /// Inserts an item behind the first one with a key.
-    Insert {
-        /// The key.
-        after: u64,
-        /// The item.
-        item: ItemRef,
-        /// The place of its own marker, if it has one, and the key in it.
-        marker: Option<(MarkerText, Option<u64>)>,
-    },
-    /// Gives the item with an index another marker.
-    Bind {
-        /// The index.
-        index: u64,
-        /// The marker.
-        marker: Raw,
-        /// The key in it.
-        key: u64,
-        /// What replaces the item, if anything does.
-        content: Option<ItemRef>,
-        /// The responses that a provider has stored for the item are invalid.
-        invalidates: bool,
-    },
-}
-
-impl ItemEdit {
-    /// The type of its event.
-    pub(super) fn event_type(&self) -> EventType {
-        match self {
-            ItemEdit::Cut { .. } => EventType::Rewind,
-            ItemEdit::Mutate { .. } => EventType::DensityMutation,
-            ItemEdit::Insert { .. } => EventType::SyntheticInsert,
-            ItemEdit::Bind { .. } => EventType::ChronologyBind,
-        }
-    }
+    pub items: Vec<T>,
 }
 
 /// An edit, and the effect of the lines between it and the next one.
@@ -137,10 +83,10 @@ impl ItemEdit {
 pub struct Step {
     /// The number of the edit's line, relative to the range of the effect.
     pub line: u64,
-    /// The edit.
-    pub edit: ItemEdit,
+    /// The edit. What it does depends on the history before it.
+    pub edit: Change<ItemRef>,
     /// What follows.
-    pub then: Plain,
+    pub then: Plain<ItemRef>,
 }
 
 /// The effect of some lines on the history: a truncation and an addition, then edits in order, each with a truncation and an addition behind it.
@@ -149,7 +95,7 @@ pub struct Step {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HistoryEffect {
     /// The effect of the lines before the first edit.
-    pub plain: Plain,
+    pub plain: Plain<ItemRef>,
     /// The edits that are not resolved yet.
     pub steps: Vec<Step>,
     /// The markers that items got from edits that are resolved.
@@ -162,17 +108,17 @@ pub struct HistoryEffect {
 /// saturating addition is not associative.
 const BEYOND_ANY_HISTORY: u64 = 1 << 40;
 
-impl Default for Plain {
+impl<T> Default for Plain<T> {
     /// The neutral effect, that of no lines.
     fn default() -> Self {
-        Plain { drop: Truncation::Last(0), items: Vec::new() }
+        Plain { drop: 0, items: Vec::new() }
     }
 }
 
-impl Plain {
+impl<T> Plain<T> {
     /// Removes the whole history.
     fn clear(&mut self) {
-        self.drop = Truncation::All;
+        self.drop = ALL;
         self.items.clear();
     }
 
@@ -183,27 +129,22 @@ impl Plain {
         }
         let own = self.items.len() as u64;
         self.items.truncate(own.saturating_sub(count) as usize);
-        if let Truncation::Last(dropped) = &mut self.drop {
-            *dropped = dropped.saturating_add(count.saturating_sub(own));
-        }
+        self.drop = self.drop.saturating_add(count.saturating_sub(own));
     }
 
-    fn append(&mut self, later: Plain) {
-        match later.drop {
-            Truncation::All => *self = later,
-            Truncation::Last(count) => {
-                self.rewind(count);
-                self.items.extend(later.items);
-            }
+    /// Combines this effect with that of the lines that follow.
+    pub fn append(&mut self, later: Plain<T>) {
+        if later.drop == ALL {
+            *self = later;
+        } else {
+            self.rewind(later.drop);
+            self.items.extend(later.items);
         }
     }
 
     /// The number of items that remain of an earlier history of `length` items.
     pub fn kept_of(&self, length: usize) -> usize {
-        match self.drop {
-            Truncation::All => 0,
-            Truncation::Last(count) => (length as u64).saturating_sub(count) as usize,
-        }
+        (length as u64).saturating_sub(self.drop) as usize
     }
 }
 
@@ -216,7 +157,7 @@ impl HistoryEffect {
     /// Approximate size of the edits: the number of their keys and items, and of the items behind them.
     pub fn edit_size(&self) -> usize {
         let size = |step: &Step| match &step.edit {
-            ItemEdit::Mutate { removed, replacements } => removed.len() + replacements.len(),
+            Change::Mutate { removed, replacements } => removed.len() + replacements.len(),
             _ => 1,
         };
         self.steps.iter().map(|step| 1 + size(step) + step.then.items.len()).sum()
@@ -227,26 +168,15 @@ impl HistoryEffect {
         &self.plain.items
     }
 
-    /// Applies a `content` event.
-    pub fn push(&mut self, item: ItemRef) {
-        self.last().items.push(item);
-    }
-
-    /// Applies a `compressed` or a `semantic_media_purge` event, which replace the whole history.
-    pub fn replace(&mut self, items: impl IntoIterator<Item = ItemRef>) {
-        let last = self.last();
-        last.clear();
-        last.items.extend(items);
-    }
-
-    /// Applies a `rewind` event.
-    pub fn rewind(&mut self, count: u64) {
-        self.last().rewind(count);
-    }
-
-    /// Applies an event that edits items, in this line.
-    pub fn edit(&mut self, line: u64, edit: ItemEdit) {
-        self.steps.push(Step { line, edit, then: Plain::default() });
+    /// Applies what the event in this line does.
+    #[inline]
+    pub fn apply(&mut self, line: u64, change: Change<ItemRef>) {
+        match change {
+            Change::Append(item) => self.last().items.push(item),
+            Change::Replace(items) => *self.last() = Plain { drop: ALL, items },
+            Change::Cut { count, before: None } => self.last().rewind(count),
+            edit => self.steps.push(Step { line, edit, then: Plain::default() }),
+        }
     }
 
     /// Combines this effect, that of `lines` lines, with that of the lines that follow.
@@ -260,7 +190,7 @@ impl HistoryEffect {
         self.plain.kept_of(length)
     }
 
-    fn last(&mut self) -> &mut Plain {
+    fn last(&mut self) -> &mut Plain<ItemRef> {
         match self.steps.last_mut() {
             Some(step) => &mut step.then,
             None => &mut self.plain,

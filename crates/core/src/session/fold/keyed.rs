@@ -1,21 +1,36 @@
-//! A history that is folded line by line: what each line does to it, as soon as the lines before it are known.
+//! What each line does to the history, as soon as the lines before it are known.
 
 use std::collections::HashSet;
 
-use super::editable::{Editable, EditableHistory};
-use crate::json::Span;
-use crate::session::format::{Body, Cut, Edit, key_of};
+use super::editable::{History, Item};
+use crate::session::format::{Change, NO_KEY, key_of};
 
-/// Stands for an item without a key. A key is a safe integer.
-const NO_KEY: u64 = u64::MAX;
+/// An item by its place and its key.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct KeyedItem {
+    /// Its offset in the file, without the marker that an event has set.
+    pub offset: u64,
+    key: u64,
+}
 
-/// Stands for an item, of which only the key matters.
-#[derive(Clone, Copy)]
-struct AnyItem;
+impl KeyedItem {
+    /// The item with this JSON text.
+    pub(crate) fn of(text: &[u8], offset: u64) -> Self {
+        KeyedItem { offset, key: key_of(text).unwrap_or(NO_KEY) }
+    }
+}
 
-impl Editable for AnyItem {
-    fn with_marker_of(&self, _: &Self) -> Self {
-        AnyItem
+impl Item for KeyedItem {
+    fn key(&self) -> Option<u64> {
+        (self.key != NO_KEY).then_some(self.key)
+    }
+
+    fn in_place_of(self, old: &Self) -> Self {
+        KeyedItem { key: old.key, ..self }
+    }
+
+    fn marked(self, _: &[u8], key: u64, _: bool) -> Self {
+        KeyedItem { key, ..self }
     }
 }
 
@@ -34,128 +49,39 @@ pub struct HistoryChange {
 impl HistoryChange {
     /// An item is appended.
     pub const APPENDED: Self = HistoryChange { removed: 0, added: 1, behind: 0 };
-}
 
-/// The keys of the items of a history, to which lines are applied one by one.
-#[derive(Default)]
-pub(crate) struct KeyedHistory {
-    /// The keys, until an event edits items. Most sessions have no such events, and this is much smaller.
-    plain: Vec<u64>,
-    edited: Option<EditableHistory<AnyItem>>,
-    changes: Vec<HistoryChange>,
-}
-
-impl KeyedHistory {
-    /// Applies an event of this line. Returns false if it edits an item that is not there; it has no effect then.
-    pub(crate) fn apply(&mut self, body: &Body, line: &[u8]) -> bool {
-        self.changes.clear();
-        let before = self.len();
-        let key = |item: &Span| key_of(item.of(line));
-        match body {
-            Body::Content(item) => {
-                self.push(key(item));
-                self.changes.push(HistoryChange::APPENDED);
-            }
-            Body::Compressed(item) => self.replace([key(item)]),
-            Body::Purge(purge) => self.replace(purge.items.iter().map(key)),
-            Body::Rewind(_, Cut::Before(key)) if self.edit().cut_before(*key) => self.dropped_from(before),
-            Body::Rewind(count, _) => {
-                self.drop_last(*count);
-                self.dropped_from(before);
-            }
-            Body::Edit(edit) => {
-                let history = self.edit();
-                let Some(changes) = places_of(edit, history) else { return false };
-                match &**edit {
-                    Edit::Mutate { removed, replacements } => {
-                        history.mutate(removed, replacements.iter().map(|(key, _)| (*key, AnyItem)));
-                    }
-                    Edit::Insert { after, content } => {
-                        history.insert_after(*after, AnyItem, key(content));
-                    }
-                    Edit::Bind { index, key, .. } => {
-                        history.change(*index as usize, Some(*key), |item| item);
-                    }
+    /// What a change will do to a history, from its beginning to its end: no change moves what is behind a later one. Nothing if it changes an item
+    /// that is not there.
+    pub(crate) fn of<T: Item>(change: &Change<T>, history: &mut History<T>) -> Vec<Self> {
+        let length = history.len();
+        let at_end = |removed: usize, added: usize| {
+            let change = HistoryChange { removed: removed as u64, added: added as u64, behind: 0 };
+            if removed + added > 0 { vec![change] } else { Vec::new() }
+        };
+        match change {
+            Change::Append(_) => at_end(0, 1),
+            Change::Replace(items) => at_end(length, items.len()),
+            Change::Cut { count, before } => at_end(length - history.left_by_cut(*count, *before), 0),
+            Change::Mutate { removed, replacements } => {
+                let replaced: HashSet<u64> = replacements.iter().map(|(key, _)| *key).collect();
+                let removed: HashSet<u64> = removed.iter().copied().collect();
+                let mut items = Vec::new();
+                for key in removed.union(&replaced) {
+                    items.extend(history.indices(*key).map(|at| (at, u64::from(replaced.contains(key)))));
                 }
-                self.changes = changes;
+                runs_of(items, length)
             }
-            _ => {}
-        }
-        true
-    }
-
-    /// What the last event has changed, from the beginning of the history to its end: no change moves what is behind a later one. Empty if it has
-    /// changed nothing.
-    pub(crate) fn changes(&self) -> &[HistoryChange] {
-        &self.changes
-    }
-
-    fn len(&self) -> usize {
-        self.edited.as_ref().map_or(self.plain.len(), EditableHistory::len)
-    }
-
-    fn push(&mut self, key: Option<u64>) {
-        match &mut self.edited {
-            Some(history) => history.push(AnyItem, key),
-            None => self.plain.push(key.unwrap_or(NO_KEY)),
-        }
-    }
-
-    fn replace(&mut self, keys: impl IntoIterator<Item = Option<u64>>) {
-        let removed = self.len() as u64;
-        *self = KeyedHistory::default();
-        keys.into_iter().for_each(|key| self.push(key));
-        let added = self.len() as u64;
-        if removed + added > 0 {
-            self.changes.push(HistoryChange { removed, added, behind: 0 });
-        }
-    }
-
-    fn drop_last(&mut self, count: u64) {
-        let left = |length: usize| usize::try_from((length as u64).saturating_sub(count)).unwrap_or(length);
-        match &mut self.edited {
-            Some(history) => history.truncate(left(history.len())),
-            None => self.plain.truncate(left(self.plain.len())),
-        }
-    }
-
-    /// Items were dropped from the end of the history, which had this length.
-    fn dropped_from(&mut self, before: usize) {
-        let removed = (before - self.len()) as u64;
-        if removed > 0 {
-            self.changes.push(HistoryChange { removed, added: 0, behind: 0 });
-        }
-    }
-
-    fn edit(&mut self) -> &mut EditableHistory<AnyItem> {
-        let plain = std::mem::take(&mut self.plain);
-        self.edited.get_or_insert_with(|| {
-            let mut history = EditableHistory::default();
-            plain.into_iter().for_each(|key| history.push(AnyItem, (key != NO_KEY).then_some(key)));
-            history
-        })
-    }
-}
-
-/// What an edit will change in a history; `None` if it edits an item that is not there.
-fn places_of(edit: &Edit, history: &EditableHistory<AnyItem>) -> Option<Vec<HistoryChange>> {
-    let length = history.len();
-    match edit {
-        Edit::Mutate { removed, replacements } => {
-            let replaced: HashSet<u64> = replacements.iter().map(|(key, _)| *key).collect();
-            let removed: HashSet<u64> = removed.iter().copied().collect();
-            let gone = removed.difference(&replaced).flat_map(|key| history.indices(*key).map(|at| (at, 0)));
-            let changed = replaced.iter().flat_map(|key| history.indices(*key).map(|at| (at, 1)));
-            Some(runs_of(gone.chain(changed).collect(), length))
-        }
-        Edit::Insert { after, .. } => {
-            let first = history.indices(*after).next()?;
-            Some(vec![HistoryChange { removed: 0, added: 1, behind: (length - first - 1) as u64 }])
-        }
-        Edit::Bind { index, content, .. } => {
-            let index = usize::try_from(*index).ok().filter(|index| *index < length)?;
-            let items = u64::from(content.is_some());
-            Some(vec![HistoryChange { removed: items, added: items, behind: (length - index) as u64 - items }])
+            Change::Insert { after, .. } => {
+                let first = history.first(*after);
+                let inserted = |at| HistoryChange { removed: 0, added: 1, behind: (length - at - 1) as u64 };
+                first.map(inserted).into_iter().collect()
+            }
+            Change::Bind { index, content, .. } => {
+                let index = usize::try_from(*index).ok().filter(|index| *index < length);
+                let items = u64::from(content.is_some());
+                let bound = |at| HistoryChange { removed: items, added: items, behind: (length - at) as u64 - items };
+                index.map(bound).into_iter().collect()
+            }
         }
     }
 }

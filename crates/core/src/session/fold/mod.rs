@@ -12,12 +12,13 @@ mod warnings;
 
 pub use checkpoint::Checkpoint;
 pub(super) use checkpoint::Checkpoints;
-pub(super) use editor::Editor;
+pub(crate) use editable::{History, Item};
+pub(super) use editor::{Editor, each_text};
 pub(super) use effect::Metadata;
 pub use effect::{Effect, Fold, FoldOptions, LinePosition, SessionEventRef, Start};
-pub(super) use history::Truncation;
+pub(super) use history::{ALL, Plain};
 pub use history::{HistoryEffect, ItemRef, NewMarker};
 pub use item_sink::ItemSink;
 pub(super) use item_sink::NoItems;
 pub use keyed::HistoryChange;
-pub(crate) use keyed::KeyedHistory;
+pub(crate) use keyed::KeyedItem;

@@ -2,7 +2,7 @@
 //! them, and other events pay nothing.
 
 use super::event::Raw;
-use super::payload::{keys, number, valid_seq, whole_item};
+use super::payload::{valid_seq, whole_item};
 use crate::json::{Cursor, Nesting, NotJson, Span, spells};
 
 /// Where a `rewind` cuts the history.
@@ -16,36 +16,70 @@ pub enum Cut {
     Malformed,
 }
 
-/// An event that edits items of the history. Whether it finds them is known only when the history is.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Edit {
-    /// `density_mutation`.
+/// What an event does to the history. `T` stands for an item: its place in the line or in the file, a hash of it, its key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change<T> {
+    /// Appends an item.
+    Append(T),
+    /// Replaces all items.
+    Replace(Vec<T>),
+    /// Removes the first item with the key `before` and all behind it. Without such an item, removes the last `count` items.
+    Cut {
+        /// The number of items; all if there are fewer.
+        count: u64,
+        /// The key.
+        before: Option<u64>,
+    },
+    /// Replaces and removes items (`density_mutation`).
     Mutate {
         /// The keys of the items that are removed.
         removed: Vec<u64>,
         /// The keys of the items that are replaced, with the items that replace them.
-        replacements: Vec<(u64, Span)>,
+        replacements: Vec<(u64, T)>,
     },
-    /// `synthetic_insert`.
+    /// Inserts an item (`synthetic_insert`).
     Insert {
         /// The key of the item behind which it inserts.
         after: u64,
         /// The item.
-        content: Span,
+        item: T,
     },
-    /// `chronology_bind`.
+    /// Gives an item another marker (`chronology_bind`).
     Bind {
         /// The index of the item in the history.
         index: u64,
-        /// JSON text of its new marker, and the key in it.
-        chronology: Raw,
-        /// The key in the new marker.
+        /// JSON text of its new marker.
+        marker: Raw,
+        /// The key in it.
         key: u64,
         /// The item that replaces it.
-        content: Option<Span>,
+        content: Option<T>,
         /// Whether the responses that a provider has stored for it are invalid.
         invalidates: bool,
     },
+}
+
+impl<T> Change<T> {
+    /// The same change, of what `item` makes of each item.
+    pub fn map<U>(&self, mut item: impl FnMut(&T) -> U) -> Change<U> {
+        match self {
+            Change::Append(appended) => Change::Append(item(appended)),
+            Change::Replace(items) => Change::Replace(items.iter().map(item).collect()),
+            Change::Cut { count, before } => Change::Cut { count: *count, before: *before },
+            Change::Mutate { removed, replacements } => Change::Mutate {
+                removed: removed.clone(),
+                replacements: replacements.iter().map(|(key, by)| (*key, item(by))).collect(),
+            },
+            Change::Insert { after, item: inserted } => Change::Insert { after: *after, item: item(inserted) },
+            Change::Bind { index, marker, key, content, invalidates } => Change::Bind {
+                index: *index,
+                marker: marker.clone(),
+                key: *key,
+                content: content.as_ref().map(item),
+                invalidates: *invalidates,
+            },
+        }
+    }
 }
 
 /// The payload of a `semantic_media_purge`.
@@ -57,106 +91,43 @@ pub struct Purge {
     pub frontier: Raw,
 }
 
-/// Where a `rewind` with this payload cuts.
-pub(super) fn cut(line: &[u8], payload: Span) -> Cut {
-    let mut cut = None;
-    members(line, payload, |key, value| {
-        if RewindKey::of(key) == RewindKey::CutSeq {
-            cut = Some(value);
-        }
-    });
-    match cut {
-        None => Cut::None,
-        Some(value) => seq(line, Some(value)).map_or(Cut::Malformed, Cut::Before),
-    }
-}
-
 /// The edit of a `density_mutation`; `None` if the payload does not fit.
-pub(super) fn mutation(line: &[u8], payload: Span) -> Option<Edit> {
-    let (mut removed, mut replacements) = (None, None);
-    members(line, payload, |key, value| match MutationKey::of(key) {
-        MutationKey::RemovedSeqs => removed = Some(value),
-        MutationKey::Replacements => replacements = Some(value),
-        MutationKey::Other => {}
-    });
-    Some(Edit::Mutate {
+pub(super) fn mutation(line: &[u8], payload: Span) -> Option<Change<Span>> {
+    let [removed, replacements] = values(line, payload, ["removedSeqs", "replacements"]);
+    let replacement = |entry| {
+        let [replaced, item] = values(line, entry, ["replacedSeq", "replacement"]);
+        Some((seq(line, replaced)?, whole_item(line, item?)?.0))
+    };
+    Some(Change::Mutate {
         removed: elements(line, removed?, |element| seq(line, Some(element)))?,
-        replacements: elements(line, replacements?, |entry| replacement(line, entry))?,
+        replacements: elements(line, replacements?, replacement)?,
     })
 }
 
-fn replacement(line: &[u8], entry: Span) -> Option<(u64, Span)> {
-    let (mut replaced, mut item) = (None, None);
-    members(line, entry, |key, value| match ReplacementKey::of(key) {
-        ReplacementKey::ReplacedSeq => replaced = Some(value),
-        ReplacementKey::Replacement => item = Some(value),
-        ReplacementKey::Other => {}
-    });
-    Some((seq(line, replaced)?, whole_item(line, item?)?.0))
-}
-
 /// The edit of a `synthetic_insert`; `None` if the payload does not fit.
-pub(super) fn insertion(line: &[u8], payload: Span) -> Option<Edit> {
-    let (mut content, mut own, mut after) = (None, None, None);
-    members(line, payload, |key, value| match InsertionKey::of(key) {
-        InsertionKey::Content => content = Some(value),
-        InsertionKey::ChronologySeq => own = Some(value),
-        InsertionKey::AfterSeq => after = Some(value),
-        InsertionKey::Other => {}
-    });
+pub(super) fn insertion(line: &[u8], payload: Span) -> Option<Change<Span>> {
+    let [content, own, after] = values(line, payload, ["content", "chronologySeq", "afterSeq"]);
     seq(line, own)?;
-    Some(Edit::Insert { after: seq(line, after)?, content: whole_item(line, content?)?.0 })
+    Some(Change::Insert { after: seq(line, after)?, item: whole_item(line, content?)?.0 })
 }
 
 /// The edit of a `chronology_bind`; `None` if the payload does not fit.
-pub(super) fn binding(line: &[u8], payload: Span) -> Option<Edit> {
-    let (mut index, mut chronology, mut content, mut invalidates) = (None, None, None, false);
-    members(line, payload, |key, value| match BindingKey::of(key) {
-        BindingKey::RowIndex => index = Some(value),
-        BindingKey::Chronology => chronology = Some(value),
-        BindingKey::Content => content = Some(value),
-        BindingKey::InvalidateResponses => invalidates = value.of(line) == b"true",
-        BindingKey::Other => {}
-    });
-    let index = seq(line, index)?;
-    let (key, chronology) = marker(line, chronology?)?;
+pub(super) fn binding(line: &[u8], payload: Span) -> Option<Change<Span>> {
+    let [index, chronology, content, invalidates] =
+        values(line, payload, ["rowIndex", "chronology", "content", "invalidateResponses"]);
+    let ([key, ..], marker) = numbers_of(line, chronology?, ["seq", "userTurn", "step", "recordedAt"])?;
     let content = match content {
         None => None,
         Some(content) => Some(whole_item(line, content)?.0),
     };
-    Some(Edit::Bind { index, chronology, key, content, invalidates })
-}
-
-/// The key of a marker, and its JSON text with just the four numbers.
-fn marker(line: &[u8], chronology: Span) -> Option<(u64, Raw)> {
-    let mut numbers = [None; 4];
-    members(line, chronology, |key, value| match MarkerKey::of(key) {
-        MarkerKey::Seq => numbers[0] = Some(value),
-        MarkerKey::UserTurn => numbers[1] = Some(value),
-        MarkerKey::Step => numbers[2] = Some(value),
-        MarkerKey::RecordedAt => numbers[3] = Some(value),
-        MarkerKey::Other => {}
-    });
-    let names = [&br#"{"seq":"#[..], br#","userTurn":"#, br#","step":"#, br#","recordedAt":"#];
-    Some((seq(line, numbers[0])?, object_of(line, names, numbers)?))
+    let invalidates = invalidates.is_some_and(|value| value.of(line) == b"true");
+    Some(Change::Bind { index: seq(line, index)?, marker, key, content, invalidates })
 }
 
 /// The content of a `semantic_media_purge`; `None` if the payload does not fit.
 pub(super) fn purge(line: &[u8], payload: Span) -> Option<Purge> {
-    let (mut history, mut frontier) = (None, None);
-    members(line, payload, |key, value| match PurgeKey::of(key) {
-        PurgeKey::History => history = Some(value),
-        PurgeKey::Frontier => frontier = Some(value),
-        PurgeKey::Other => {}
-    });
-    let mut indices = [None; 2];
-    members(line, frontier?, |key, value| match FrontierKey::of(key) {
-        FrontierKey::ContentIndex => indices[0] = Some(value),
-        FrontierKey::BlockIndex => indices[1] = Some(value),
-        FrontierKey::Other => {}
-    });
-    let frontier = object_of(line, [br#"{"contentIndex":"#, br#","blockIndex":"#], indices)?;
-    let (content, block) = (seq(line, indices[0])?, seq(line, indices[1])?);
+    let [history, frontier] = values(line, payload, ["history", "frontier"]);
+    let ([content, block], frontier) = numbers_of(line, frontier?, ["contentIndex", "blockIndex"])?;
     let (mut index, mut is_within) = (0, (content, block) == (0, 0));
     let items = elements(line, history?, |element| {
         let (item, blocks) = whole_item(line, element)?;
@@ -169,39 +140,16 @@ pub(super) fn purge(line: &[u8], payload: Span) -> Option<Purge> {
     is_within.then_some(Purge { items, frontier })
 }
 
-/// Whether the payload of a `compression_detail` fits.
-pub(super) fn is_compression_detail(line: &[u8], payload: Span) -> bool {
-    let mut numbers = [None; 3];
-    members(line, payload, |key, value| match DetailKey::of(key) {
-        DetailKey::FromSeq => numbers[0] = Some(value),
-        DetailKey::ToSeq => numbers[1] = Some(value),
-        DetailKey::ItemsCompressed => numbers[2] = Some(value),
-        DetailKey::Other => {}
-    });
-    numbers.into_iter().all(|value| value.is_some_and(|value| number(value.of(line)).is_some()))
-}
-
-/// The `kind` of a payload, if it is `subagent`.
-pub(super) fn is_subagent(line: &[u8], payload: Span) -> bool {
-    let mut is_subagent = false;
-    members(line, payload, |key, value| {
-        if StartKey::of(key) == StartKey::Kind {
-            is_subagent = super::event::inside_string(value.of(line)).is_some_and(|kind| spells(kind, "subagent"));
-        }
-    });
-    is_subagent
-}
-
-/// JSON text of an object with these beginnings of members, and valid sequence numbers as their values, as written in the line.
-fn object_of<const N: usize>(line: &[u8], names: [&[u8]; N], values: [Option<Span>; N]) -> Option<Raw> {
-    let mut json = Vec::new();
-    for (name, value) in names.into_iter().zip(values) {
-        seq(line, value)?;
-        json.extend_from_slice(name);
+/// The members of an object with these names, each a valid sequence number, and the JSON text of an object with just these, as written in the line.
+fn numbers_of<const N: usize>(line: &[u8], object: Span, names: [&str; N]) -> Option<([u64; N], Raw)> {
+    let (mut numbers, mut json) = ([0; N], Vec::new());
+    for (at, (name, value)) in names.into_iter().zip(values(line, object, names)).enumerate() {
+        numbers[at] = seq(line, value)?;
+        json.extend_from_slice(format!("{}\"{name}\":", if at == 0 { '{' } else { ',' }).as_bytes());
         json.extend_from_slice(value?.of(line));
     }
     json.push(b'}');
-    Some(json.into())
+    Some((numbers, json.into()))
 }
 
 /// A value, if it is a valid `seq`.
@@ -222,6 +170,17 @@ pub(super) fn members<'l>(line: &'l [u8], object: Span, mut member: impl FnMut(&
     });
 }
 
+/// The values of an object's members with these names. If a name occurs twice, the last value counts. A value that is not an object has none.
+pub(crate) fn values<const N: usize>(line: &[u8], object: Span, names: [&str; N]) -> [Option<Span>; N] {
+    let mut values = [None; N];
+    members(line, object, |key, value| {
+        if let Some(at) = names.iter().position(|name| spells(key, name)) {
+            values[at] = Some(value);
+        }
+    });
+    values
+}
+
 /// What `read` makes of each element of a value of the line. `None` if that is not an array, or if `read` returns `None` for some element.
 fn elements<T>(line: &[u8], array: Span, mut read: impl FnMut(Span) -> Option<T>) -> Option<Vec<T>> {
     let mut all = Vec::new();
@@ -235,56 +194,4 @@ pub(crate) fn each_element(line: &[u8], array: Span, mut take: impl FnMut(Span) 
     cursor.skip(array.start as usize);
     let read = cursor.array(|cursor| take(cursor.value(&mut nesting)?).ok_or(NotJson));
     read.ok().map(drop)
-}
-
-keys! {
-    /// The keys of a `rewind` that are read here.
-    RewindKey { CutSeq = "cutSeq" }
-}
-
-keys! {
-    /// The keys of a `session_start` that are read here.
-    StartKey { Kind = "kind" }
-}
-
-keys! {
-    /// The keys of a `density_mutation`.
-    MutationKey { RemovedSeqs = "removedSeqs", Replacements = "replacements" }
-}
-
-keys! {
-    /// The keys of an entry of its `replacements`.
-    ReplacementKey { ReplacedSeq = "replacedSeq", Replacement = "replacement" }
-}
-
-keys! {
-    /// The keys of a `synthetic_insert`.
-    InsertionKey { Content = "content", ChronologySeq = "chronologySeq", AfterSeq = "afterSeq" }
-}
-
-keys! {
-    /// The keys of a `chronology_bind`.
-    BindingKey {
-        RowIndex = "rowIndex", Chronology = "chronology", Content = "content", InvalidateResponses = "invalidateResponses",
-    }
-}
-
-keys! {
-    /// The keys of a marker.
-    MarkerKey { Seq = "seq", UserTurn = "userTurn", Step = "step", RecordedAt = "recordedAt" }
-}
-
-keys! {
-    /// The keys of a `semantic_media_purge`.
-    PurgeKey { History = "history", Frontier = "frontier" }
-}
-
-keys! {
-    /// The keys of its `frontier`.
-    FrontierKey { ContentIndex = "contentIndex", BlockIndex = "blockIndex" }
-}
-
-keys! {
-    /// The keys of a `compression_detail`.
-    DetailKey { FromSeq = "fromSeq", ToSeq = "toSeq", ItemsCompressed = "itemsCompressed" }
 }

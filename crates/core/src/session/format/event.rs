@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use super::edits::{Cut, Edit, Purge};
+use super::edits::{Change, Cut, Purge};
 use crate::json::{Span, decode, spells};
 
 /// The JSON text of a value, owned.
@@ -167,7 +167,7 @@ pub enum Body {
     /// The name, a string or `null`.
     SessionNamed(Span),
     /// An edit of items.
-    Edit(Box<Edit>),
+    Edit(Box<Change<Span>>),
     /// Replaces the whole history.
     Purge(Box<Purge>),
     /// What a compression removed.
@@ -179,18 +179,27 @@ pub enum Body {
 }
 
 impl Body {
+    /// What the event does to the history; `None` if it does nothing. `item` makes the items of their places in the line.
+    #[inline]
+    pub fn change<T>(&self, mut item: impl FnMut(Span) -> T) -> Option<Change<T>> {
+        match self {
+            Body::Content(content) => Some(Change::Append(item(*content))),
+            Body::Compressed(summary) => Some(Change::Replace(vec![item(*summary)])),
+            Body::Purge(purge) => Some(Change::Replace(purge.items.iter().copied().map(item).collect())),
+            Body::Rewind(count, cut) => {
+                let before = if let Cut::Before(key) = cut { Some(*key) } else { None };
+                Some(Change::Cut { count: *count, before })
+            }
+            Body::Edit(edit) => Some(edit.map(|place| item(*place))),
+            _ => None,
+        }
+    }
+
     /// Whether the event has items that it may add to the history.
     pub fn has_items(&self) -> bool {
-        match self {
-            Body::Content(_) | Body::Compressed(_) => true,
-            Body::Purge(purge) => !purge.items.is_empty(),
-            Body::Edit(edit) => match &**edit {
-                Edit::Mutate { replacements, .. } => !replacements.is_empty(),
-                Edit::Insert { .. } => true,
-                Edit::Bind { content, .. } => content.is_some(),
-            },
-            _ => false,
-        }
+        let mut has_items = false;
+        self.each_item(|_, _| has_items = true);
+        has_items
     }
 
     /// Calls `take` with each item of the event, in order, and where it is in the payload.
@@ -202,12 +211,13 @@ impl Body {
                 purge.items.iter().enumerate().for_each(|(index, item)| take(ItemPlace::Purged(index), *item));
             }
             Body::Edit(edit) => match &**edit {
-                Edit::Mutate { replacements, .. } => {
+                Change::Mutate { replacements, .. } => {
                     let items = replacements.iter().enumerate();
                     items.for_each(|(index, (_, item))| take(ItemPlace::Replacement(index), *item));
                 }
-                Edit::Insert { content, .. } => take(ItemPlace::Inserted, *content),
-                Edit::Bind { content, .. } => content.iter().for_each(|item| take(ItemPlace::Bound, *item)),
+                Change::Insert { item, .. } => take(ItemPlace::Inserted, *item),
+                Change::Bind { content, .. } => content.iter().for_each(|item| take(ItemPlace::Bound, *item)),
+                _ => {}
             },
             _ => {}
         }
@@ -278,18 +288,29 @@ pub struct CheckpointFields {
     /// The id of the checkpoint, a string that is not empty.
     pub id: Span,
     /// What happened to it.
-    pub change: CheckpointChange,
+    pub change: CheckpointChange<Span>,
 }
 
 /// What happened to a checkpoint. Names are strings that are not blank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CheckpointChange {
+pub enum CheckpointChange<T> {
     /// It was created, with this name.
-    Created(Span),
+    Created(T),
     /// It was renamed to this.
-    Renamed(Span),
+    Renamed(T),
     /// It was deleted.
     Deleted,
+}
+
+impl<T> CheckpointChange<T> {
+    /// The type of its event.
+    pub fn event_type(&self) -> EventType {
+        match self {
+            CheckpointChange::Created(_) => EventType::CheckpointCreated,
+            CheckpointChange::Renamed(_) => EventType::CheckpointRenamed,
+            CheckpointChange::Deleted => EventType::CheckpointDeleted,
+        }
+    }
 }
 
 /// The values of a `session_start`; `None` if one is missing or has the wrong type.

@@ -1,8 +1,10 @@
 //! The marker of an item (`docs/session-format.md` section 2, rules 29 and 32).
 
-use super::edits::{members, seq};
-use super::payload::keys;
-use crate::json::{Cursor, Nesting, Span, decode, spells};
+use super::edits::{seq, values};
+use crate::json::{Cursor, Nesting, Span, decode};
+
+/// Stands for the key of an item that has none: a key is a safe integer.
+pub(crate) const NO_KEY: u64 = u64::MAX;
 
 /// The marker of an item, and its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,19 +21,9 @@ pub(crate) fn marker_of(item: &[u8]) -> Option<Marker> {
     if !MAY_HAVE_MARKER.iter().any(|part| part.find(item).is_some()) {
         return None;
     }
-    let (mut metadata, mut chronology) = (None, None);
-    members(item, whole(item), |name, value| {
-        if ItemKey::of(name) == ItemKey::Metadata {
-            metadata = Some(value);
-        }
-    });
-    members(item, metadata?, |name, value| {
-        if MetadataKey::of(name) == MetadataKey::Chronology {
-            chronology = Some(value);
-        }
-    });
-    let place = chronology?;
-    Some(Marker { place, key: key_in(item, place) })
+    let [metadata] = values(item, whole(item), ["metadata"]);
+    let [chronology] = values(item, metadata?, ["chronology"]);
+    chronology.map(|place| Marker { place, key: key_in(item, place) })
 }
 
 /// The key of an item, given as JSON text. `None` if it has no marker, or none with a valid `seq`.
@@ -45,12 +37,7 @@ pub(crate) fn seq_of(marker: &[u8]) -> Option<u64> {
 }
 
 fn key_in(text: &[u8], marker: Span) -> Option<u64> {
-    let mut key = None;
-    members(text, marker, |name, value| {
-        if ChronologyKey::of(name) == ChronologyKey::Seq {
-            key = Some(value);
-        }
-    });
+    let [key] = values(text, marker, ["seq"]);
     seq(text, key)
 }
 
@@ -66,14 +53,8 @@ static MAY_HAVE_METADATA: std::sync::LazyLock<[memchr::memmem::Finder<'static>; 
 
 /// Appends the JSON text of an item with another marker: of `{ ...item, metadata: { ...item.metadata, chronology: marker } }`.
 pub(crate) fn write_with_marker(json: &mut Vec<u8>, item: &[u8], marker: &[u8]) {
-    let mut metadata = None;
-    if MAY_HAVE_METADATA.iter().any(|part| part.find(item).is_some()) {
-        members(item, whole(item), |name, value| {
-            if ItemKey::of(name) == ItemKey::Metadata {
-                metadata = Some(value);
-            }
-        });
-    }
+    let may_have = MAY_HAVE_METADATA.iter().any(|part| part.find(item).is_some());
+    let [metadata] = if may_have { values(item, whole(item), ["metadata"]) } else { [None] };
     match metadata {
         // If the key occurs twice, the last value counts, at the place of the first.
         Some(place) => {
@@ -89,12 +70,7 @@ pub(crate) fn write_with_marker(json: &mut Vec<u8>, item: &[u8], marker: &[u8]) 
 fn write_metadata(json: &mut Vec<u8>, metadata: &[u8], marker: &[u8]) {
     match metadata.first() {
         Some(b'{') => {
-            let mut chronology = None;
-            members(metadata, whole(metadata), |name, value| {
-                if MetadataKey::of(name) == MetadataKey::Chronology {
-                    chronology = Some(value);
-                }
-            });
+            let [chronology] = values(metadata, whole(metadata), ["chronology"]);
             match chronology {
                 Some(place) => {
                     json.extend_from_slice(&metadata[..place.start as usize]);
@@ -151,21 +127,6 @@ fn write_with_member(json: &mut Vec<u8>, object: &[u8], member: &[&[u8]]) {
     }
     member.iter().for_each(|part| json.extend_from_slice(part));
     json.push(b'}');
-}
-
-keys! {
-    /// The keys of an item that are read here.
-    ItemKey { Metadata = "metadata" }
-}
-
-keys! {
-    /// The keys of an item's metadata.
-    MetadataKey { Chronology = "chronology" }
-}
-
-keys! {
-    /// The keys of a marker.
-    ChronologyKey { Seq = "seq" }
 }
 
 #[cfg(test)]

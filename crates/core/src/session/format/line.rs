@@ -1,7 +1,7 @@
 //! Reads one line: parses its envelope, and validates its payload (`docs/session-format.md` section 2, rules 4–11).
 
 use super::event::{Body, Event, EventType, Mode, is_valid_seq};
-use super::payload::{PayloadSpans, number, read_payload, string};
+use super::payload::{Payload, number, read_payload, string};
 use crate::json::{Cursor, Nesting, NotJson, Span, is_blank, spells};
 use crate::session::fold::{ItemSink, NoItems};
 
@@ -69,21 +69,21 @@ impl Line {
     /// The payload of a line that is a `session_start`, if it is an object (`readSessionHeader`), and whether it has the fields that strict replays
     /// require.
     pub fn start_payload(line: &[u8]) -> Option<(Span, bool)> {
-        let envelope = read_whole_envelope(line, &mut Nesting::default())?;
+        let envelope = Envelope::of(line, &mut Nesting::default())?;
         EventType::of(envelope.event_type?.of(line)).filter(|known| *known == EventType::SessionStart)?;
         let is_whole = envelope.payload.start_fields(line, Mode::Strict).is_some();
-        envelope.payload.object().map(|payload| (payload, is_whole))
+        envelope.payload().map(|payload| (payload, is_whole))
     }
 
     /// The `ts` of a line, if it is a string: its text between the quotes.
     pub fn time(line: &[u8]) -> Option<Span> {
-        let ts = read_whole_envelope(line, &mut Nesting::default())?.ts;
+        let ts = Envelope::of(line, &mut Nesting::default())?.ts;
         string(ts, line).map(within_quotes)
     }
 
     /// The `sessionId` of a line that is a `session_start`, if it is a string that is not empty: its text between the quotes.
     pub fn session_id(line: &[u8]) -> Option<Span> {
-        let envelope = read_whole_envelope(line, &mut Nesting::default())?;
+        let envelope = Envelope::of(line, &mut Nesting::default())?;
         let event_type = EventType::of(envelope.event_type?.of(line))?;
         let id = envelope.payload.session_id(line)?;
         (event_type == EventType::SessionStart).then(|| within_quotes(id))
@@ -92,50 +92,41 @@ impl Line {
 
 /// The values of the envelope that are needed. If a key occurs twice, the last value counts, as in JavaScript.
 #[derive(Default)]
-struct Envelope {
-    version: Option<Span>,
-    event_type: Option<Span>,
-    seq: Option<Span>,
-    ts: Option<Span>,
-    payload: PayloadSpans,
+pub(crate) struct Envelope {
+    pub version: Option<Span>,
+    pub event_type: Option<Span>,
+    pub seq: Option<Span>,
+    pub ts: Option<Span>,
+    payload: Payload,
 }
 
-/// A line with a `content` event.
-#[derive(Debug, PartialEq)]
-pub(crate) struct ContentLine {
-    /// The value of the payload's `content`, of any type; `None` if there is none.
-    pub item: Option<Span>,
-}
-
-/// Reads a line if it is a `content` event. Nothing else about it is validated (`readSessionPreview`).
-pub(crate) fn read_content(line: &[u8], nesting: &mut Nesting) -> Option<ContentLine> {
-    let envelope = read_whole_envelope(line, nesting)?;
-    let event_type = EventType::of(envelope.event_type?.of(line))?;
-    (event_type == EventType::Content).then(|| ContentLine { item: envelope.payload.item() })
-}
-
-/// The title of a line that is a valid `session_metadata` and has one: a string or `null` (`readSessionTitle`).
-pub(crate) fn read_title(line: &[u8], nesting: &mut Nesting) -> Option<Span> {
-    let envelope = read_whole_envelope(line, nesting)?;
-    let event_type =
-        EventType::of(envelope.event_type?.of(line)).filter(|known| *known == EventType::SessionMetadata)?;
-    match envelope.payload.body(event_type, None, line, Mode::Lenient) {
-        Ok(Body::SessionMetadata(title)) => title,
-        _ => None,
+impl Envelope {
+    /// That of a line, given without its ending. `None` if the line is not a JSON object.
+    pub(crate) fn of(line: &[u8], nesting: &mut Nesting) -> Option<Self> {
+        let mut cursor = Cursor::new(line);
+        cursor.white_space();
+        let mut envelope = Envelope::default();
+        read_envelope(&mut envelope, &mut cursor, nesting, &mut NoItems).ok()?;
+        Some(envelope)
     }
+
+    /// The payload, if it is an object.
+    pub(crate) fn payload(&self) -> Option<Span> {
+        self.payload.object()
+    }
+}
+
+/// Reads a line if it is a `content` event: the value of the payload's `content`, of any type; `None` if there is none. Nothing else about it is
+/// validated (`readSessionPreview`).
+pub(crate) fn read_content(line: &[u8], nesting: &mut Nesting) -> Option<Option<Span>> {
+    let envelope = Envelope::of(line, nesting)?;
+    let event_type = EventType::of(envelope.event_type?.of(line))?;
+    (event_type == EventType::Content).then(|| envelope.payload.item())
 }
 
 /// The `type` of a line, of any JSON type. `None` if it has none, or is not an object.
 pub(crate) fn read_type(line: &[u8], nesting: &mut Nesting) -> Option<Span> {
-    read_whole_envelope(line, nesting)?.event_type
-}
-
-fn read_whole_envelope(line: &[u8], nesting: &mut Nesting) -> Option<Envelope> {
-    let mut cursor = Cursor::new(line);
-    cursor.white_space();
-    let mut envelope = Envelope::default();
-    read_envelope(&mut envelope, &mut cursor, nesting, &mut NoItems).ok()?;
-    Some(envelope)
+    Envelope::of(line, nesting)?.event_type
 }
 
 fn within_quotes(text: Span) -> Span {

@@ -1,93 +1,49 @@
 //! The payload of a line: the spans of its values, and whether they fit the event's type (`docs/session-format.md` section
 //! 2, rules 9, 10 and 17).
 
-use super::edits;
+use super::edits::{self, Change, Cut, each_element, members, values};
 use super::event::{
     Body, CheckpointChange, CheckpointFields, EventType, Fault, Mode, Severity, StartFields, inside_string,
     is_valid_seq,
 };
 use crate::json::{Cursor, Nesting, NotJson, Span, is_blank_string, spells};
-use crate::session::fold::{ItemSink, NoItems};
+use crate::session::fold::ItemSink;
 
-/// The values of a payload that some event type needs. A payload that is not an object has none of them, so it fits no
-/// type.
+/// A payload. One that is not an object fits no event type.
+///
+/// Nearly all lines have a `content`, so that is read while a line is scanned. For other events, the payload is read once more.
 #[derive(Default)]
-pub(super) struct PayloadSpans {
+pub(super) struct Payload {
     object: Option<Span>,
-    content: Option<Item>,
-    summary: Option<Item>,
-    items_compressed: Option<Span>,
-    items_removed: Option<Span>,
-    provider: Option<Span>,
-    model: Option<Span>,
-    severity: Option<Span>,
-    message: Option<Span>,
-    directories: Option<Strings>,
-    session_id: Option<Span>,
-    project_hash: Option<Span>,
-    workspace_dirs: Option<Strings>,
-    start_time: Option<Span>,
-    cwd: Option<Span>,
-    title: Option<Span>,
-    name: Option<Span>,
-    checkpoint_id: Option<Span>,
-    checkpoint_name: Option<Span>,
-    parent_session_id: Option<Span>,
-    parent_sequence: Option<Span>,
+    /// The value of its `content`.
+    content: Option<(Span, Item)>,
 }
 
-/// A value that may be an `IContent`.
-#[derive(Clone, Copy)]
+/// The members of a value that may be an `IContent`.
+#[derive(Clone, Copy, Default)]
 struct Item {
-    span: Span,
     /// Its `speaker`, if it is an object and its `speaker` is a string that is not empty.
     speaker: Option<Span>,
-    /// Its `blocks` are an array.
-    has_blocks: bool,
-}
-
-/// A value that may be an array of strings.
-#[derive(Clone, Copy)]
-struct Strings {
-    span: Span,
-    all_strings: bool,
+    /// Its `blocks`, if they are an array.
+    blocks: Option<Span>,
 }
 
 /// Reads the value at the cursor into `payload`, whose earlier content is discarded. Passes the value of `content` to
 /// `items`.
 pub(super) fn read_payload(
-    payload: &mut PayloadSpans,
+    payload: &mut Payload,
     cursor: &mut Cursor<'_>,
     nesting: &mut Nesting,
     items: &mut impl ItemSink,
 ) -> Result<(), NotJson> {
-    *payload = PayloadSpans::default();
+    *payload = Payload::default();
     if cursor.peek() != Some(b'{') {
         return cursor.value(nesting).map(drop);
     }
     let span = cursor.object(|cursor, key| {
-        match Key::of(key) {
-            Key::Content => payload.content = Some(read_item(cursor, nesting, items)?),
-            Key::Summary => payload.summary = Some(read_item(cursor, nesting, &mut NoItems)?),
-            Key::Directories => payload.directories = Some(read_strings(cursor, nesting)?),
-            Key::WorkspaceDirs => payload.workspace_dirs = Some(read_strings(cursor, nesting)?),
-            Key::ItemsCompressed => payload.items_compressed = Some(cursor.value(nesting)?),
-            Key::ItemsRemoved => payload.items_removed = Some(cursor.value(nesting)?),
-            Key::Provider => payload.provider = Some(cursor.value(nesting)?),
-            Key::Model => payload.model = Some(cursor.value(nesting)?),
-            Key::Severity => payload.severity = Some(cursor.value(nesting)?),
-            Key::Message => payload.message = Some(cursor.value(nesting)?),
-            Key::SessionId => payload.session_id = Some(cursor.value(nesting)?),
-            Key::ProjectHash => payload.project_hash = Some(cursor.value(nesting)?),
-            Key::StartTime => payload.start_time = Some(cursor.value(nesting)?),
-            Key::Cwd => payload.cwd = Some(cursor.value(nesting)?),
-            Key::Title => payload.title = Some(cursor.value(nesting)?),
-            Key::Name => payload.name = Some(cursor.value(nesting)?),
-            Key::CheckpointId => payload.checkpoint_id = Some(cursor.value(nesting)?),
-            Key::CheckpointName => payload.checkpoint_name = Some(cursor.value(nesting)?),
-            Key::ParentSessionId => payload.parent_session_id = Some(cursor.value(nesting)?),
-            Key::ParentSequence => payload.parent_sequence = Some(cursor.value(nesting)?),
-            Key::Other => drop(cursor.value(nesting)?),
+        match spells(key, "content") {
+            true => payload.content = Some(read_item(cursor, nesting, items)?),
+            false => drop(cursor.value(nesting)?),
         }
         Ok(())
     })?;
@@ -95,64 +51,58 @@ pub(super) fn read_payload(
     Ok(())
 }
 
-fn read_item(cursor: &mut Cursor<'_>, nesting: &mut Nesting, items: &mut impl ItemSink) -> Result<Item, NotJson> {
+fn read_item(
+    cursor: &mut Cursor<'_>,
+    nesting: &mut Nesting,
+    items: &mut impl ItemSink,
+) -> Result<(Span, Item), NotJson> {
+    let mut item = Item::default();
     if cursor.peek() != Some(b'{') {
-        return Ok(Item { span: cursor.value(nesting)?, speaker: None, has_blocks: false });
+        return Ok((cursor.value(nesting)?, item));
     }
-    let (line, start, mut members) = (cursor.clone(), cursor.position(), ItemMembers::default());
-    if items.take(cursor, |key, value| members.add(key, value, line.at(value.start))) {
-        return Ok(members.of(cursor.span_from(start)));
+    let (line, start) = (cursor.clone(), cursor.position());
+    if items.take(cursor, |key, value| item.add(key, value, line.at(value.start))) {
+        return Ok((cursor.span_from(start), item));
     }
-    members = ItemMembers::default();
+    item = Item::default();
     let span = cursor.object(|cursor, key| {
         let first = cursor.peek();
-        members.add(key, cursor.value(nesting)?, first);
+        item.add(key, cursor.value(nesting)?, first);
         Ok(())
     })?;
-    Ok(members.of(span))
+    Ok((span, item))
 }
 
-/// The members of an item that are validated.
-#[derive(Default)]
-struct ItemMembers {
-    speaker: Option<Span>,
-    has_blocks: bool,
-}
+impl Item {
+    /// The members of a value of the line.
+    fn at(line: &[u8], value: Span) -> Self {
+        let mut item = Item::default();
+        members(line, value, |key, member| item.add(key, member, member.of(line).first().copied()));
+        item
+    }
 
-impl ItemMembers {
-    /// If a key occurs twice, the last value counts.
+    /// Adds a member. If a key occurs twice, the last value counts.
     #[inline]
     fn add(&mut self, key: &[u8], value: Span, first: Option<u8>) {
         match ItemKey::of(key) {
             ItemKey::Speaker => {
                 self.speaker = (first == Some(b'"') && value.len() > EMPTY_STRING_BYTES).then_some(value)
             }
-            ItemKey::Blocks => self.has_blocks = first == Some(b'['),
+            ItemKey::Blocks => self.blocks = (first == Some(b'[')).then_some(value),
             ItemKey::Other => {}
         }
     }
 
-    fn of(&self, span: Span) -> Item {
-        Item { span, speaker: self.speaker, has_blocks: self.has_blocks }
+    fn is_usable(self, line: &[u8], mode: Mode) -> bool {
+        let is_whole = |speaker: Span| self.blocks.is_some() && is_speaker(speaker.of(line));
+        self.speaker.is_some_and(|speaker| mode == Mode::Lenient || is_whole(speaker))
     }
-}
-
-fn read_strings(cursor: &mut Cursor<'_>, nesting: &mut Nesting) -> Result<Strings, NotJson> {
-    if cursor.peek() != Some(b'[') {
-        return Ok(Strings { span: cursor.value(nesting)?, all_strings: false });
-    }
-    let mut all_strings = true;
-    let span = cursor.array(|cursor| {
-        all_strings &= cursor.peek() == Some(b'"');
-        cursor.value(nesting).map(drop)
-    })?;
-    Ok(Strings { span, all_strings })
 }
 
 /// Length of an empty string: its two quotes.
 const EMPTY_STRING_BYTES: usize = 2;
 
-impl PayloadSpans {
+impl Payload {
     /// The whole payload, if it is an object.
     pub(crate) fn object(&self) -> Option<Span> {
         self.object
@@ -160,29 +110,19 @@ impl PayloadSpans {
 
     /// The value of its `content`, of any type.
     pub(crate) fn item(&self) -> Option<Span> {
-        self.content.map(|item| item.span)
+        self.content.map(|(span, _)| span)
     }
 
     /// Its `sessionId`, if it is a string that is not empty.
     pub(crate) fn session_id(&self, line: &[u8]) -> Option<Span> {
-        filled_string(self.session_id, line)
+        let [id] = self.values(line, ["sessionId"]);
+        filled_string(id, line)
     }
 
     /// The content of an event with this type and this `seq`, or why the payload does not fit the type (rules 10 and 17).
     pub(crate) fn body(&self, event_type: EventType, seq: Option<f64>, line: &[u8], mode: Mode) -> Result<Body, Fault> {
         match event_type {
             EventType::SessionStart => Ok(Body::SessionStart(self.start_fields(line, mode))),
-            EventType::Content => self.content_body(line, mode).ok_or(Fault::Event),
-            EventType::Compressed => self.compressed_body(line, mode).ok_or(Fault::Event),
-            EventType::Rewind => self.rewind_body(line).ok_or(Fault::Event),
-            EventType::ProviderSwitch => {
-                let provider = filled_string(self.provider, line).ok_or(Fault::Event)?;
-                Ok(Body::ProviderSwitch(provider, filled_string(self.model, line)))
-            }
-            EventType::SessionEvent => self.session_event_body(line).ok_or(Fault::Event),
-            EventType::DirectoriesChanged => {
-                strings(self.directories).map(Body::DirectoriesChanged).ok_or(Fault::Event)
-            }
             EventType::SessionMetadata => self.title_body(line),
             EventType::CheckpointCreated => {
                 self.checkpoint_body(seq, line, |name| Ok(CheckpointChange::Created(name?)))
@@ -192,68 +132,97 @@ impl PayloadSpans {
             }
             EventType::CheckpointDeleted => self.checkpoint_body(seq, line, |_| Ok(CheckpointChange::Deleted)),
             EventType::SessionForked => self.fork_body(line),
-            EventType::SessionNamed => string_or_null(self.name, line).map(Body::SessionNamed).ok_or(Fault::Event),
-            EventType::DensityMutation => self.edit_body(line, edits::mutation),
-            EventType::SyntheticInsert => self.edit_body(line, edits::insertion),
-            EventType::ChronologyBind => self.edit_body(line, edits::binding),
-            EventType::SemanticMediaPurge => {
-                let purge = self.object.and_then(|payload| edits::purge(line, payload)).ok_or(Fault::Event)?;
-                Ok(Body::Purge(Box::new(purge)))
+            _ => self.fitting_body(event_type, line, mode).ok_or(Fault::Event),
+        }
+    }
+
+    /// The content of an event of one of the other types.
+    fn fitting_body(&self, event_type: EventType, line: &[u8], mode: Mode) -> Option<Body> {
+        if event_type == EventType::Content {
+            let (span, item) = self.content?;
+            return item.is_usable(line, mode).then_some(Body::Content(span));
+        }
+        let object = self.object?;
+        let edit = |edit: fn(&[u8], Span) -> Option<Change<Span>>| Some(Body::Edit(Box::new(edit(line, object)?)));
+        match event_type {
+            EventType::Compressed => {
+                let [summary, items] = self.values(line, ["summary", "itemsCompressed"]);
+                number(items?.of(line))?;
+                Item::at(line, summary?).is_usable(line, mode).then_some(Body::Compressed(summary?))
             }
+            EventType::Rewind => {
+                let [removed, cut] = self.values(line, ["itemsRemoved", "cutSeq"]);
+                let removed = number(removed?.of(line)).filter(|removed| *removed >= 0.0)?;
+                let cut = cut.map_or(Cut::None, |_| edits::seq(line, cut).map_or(Cut::Malformed, Cut::Before));
+                // A fraction is rounded up. A number beyond u64 saturates, which is more than any history has.
+                Some(Body::Rewind(removed.ceil() as u64, cut))
+            }
+            EventType::ProviderSwitch => {
+                let [provider, model] = self.values(line, ["provider", "model"]);
+                Some(Body::ProviderSwitch(filled_string(provider, line)?, filled_string(model, line)))
+            }
+            EventType::SessionEvent => {
+                let [severity, message] = self.values(line, ["severity", "message"]);
+                Some(Body::SessionEvent(Severity::of(severity?.of(line))?, string(message, line)?))
+            }
+            EventType::DirectoriesChanged => {
+                let [directories] = self.values(line, ["directories"]);
+                strings(directories, line).map(Body::DirectoriesChanged)
+            }
+            EventType::SessionNamed => {
+                let [name] = self.values(line, ["name"]);
+                string_or_null(name, line).map(Body::SessionNamed)
+            }
+            EventType::DensityMutation => edit(edits::mutation),
+            EventType::SyntheticInsert => edit(edits::insertion),
+            EventType::ChronologyBind => edit(edits::binding),
+            EventType::SemanticMediaPurge => Some(Body::Purge(Box::new(edits::purge(line, object)?))),
             EventType::CompressionDetail => {
-                self.object.filter(|payload| edits::is_compression_detail(line, *payload)).ok_or(Fault::Event)?;
-                Ok(Body::CompressionDetail)
+                let numbers = self.values(line, ["fromSeq", "toSeq", "itemsCompressed"]);
+                let is_number = |value: Option<Span>| value.is_some_and(|value| number(value.of(line)).is_some());
+                numbers.into_iter().all(is_number).then_some(Body::CompressionDetail)
             }
+            _ => None,
         }
     }
 
     /// The values of a `session_start`, if it has the fields that the mode requires: the one rule for headers.
     pub(crate) fn start_fields(&self, line: &[u8], mode: Mode) -> Option<StartFields> {
+        let [session_id, project_hash, provider, model, start_time, workspace_dirs, cwd, kind, parent] = self.values(
+            line,
+            [
+                "sessionId",
+                "projectHash",
+                "provider",
+                "model",
+                "startTime",
+                "workspaceDirs",
+                "cwd",
+                "kind",
+                "parentSessionId",
+            ],
+        );
+        let kind = kind.and_then(|kind| inside_string(kind.of(line)));
         let fields = StartFields {
-            session_id: self.session_id(line)?,
-            project_hash: filled_string(self.project_hash, line)?,
-            provider: string(self.provider, line),
-            model: string(self.model, line),
-            start_time: string(self.start_time, line),
-            workspace_dirs: strings(self.workspace_dirs),
-            cwd: string(self.cwd, line),
-            is_subagent: edits::is_subagent(line, self.object?),
-            parent_session_id: string(self.parent_session_id, line),
+            session_id: filled_string(session_id, line)?,
+            project_hash: filled_string(project_hash, line)?,
+            provider: string(provider, line),
+            model: string(model, line),
+            start_time: string(start_time, line),
+            workspace_dirs: strings(workspace_dirs, line),
+            cwd: string(cwd, line),
+            is_subagent: kind.is_some_and(|kind| spells(kind, "subagent")),
+            parent_session_id: string(parent, line),
         };
-        let is_whole = || fields.provider.and(fields.model).is_some() && filled_string(self.start_time, line).is_some();
+        let is_whole = || fields.provider.and(fields.model).and(filled_string(start_time, line)).is_some();
         (mode == Mode::Lenient || is_whole()).then_some(fields)
-    }
-
-    fn content_body(&self, line: &[u8], mode: Mode) -> Option<Body> {
-        self.content?.usable(line, mode).map(Body::Content)
-    }
-
-    fn compressed_body(&self, line: &[u8], mode: Mode) -> Option<Body> {
-        number(self.items_compressed?.of(line))?;
-        self.summary?.usable(line, mode).map(Body::Compressed)
-    }
-
-    fn rewind_body(&self, line: &[u8]) -> Option<Body> {
-        let removed = number(self.items_removed?.of(line))?;
-        // A fraction is rounded up. A number beyond u64 saturates, which is more than any history has.
-        (removed >= 0.0).then_some(())?;
-        Some(Body::Rewind(removed.ceil() as u64, edits::cut(line, self.object?)))
-    }
-
-    fn edit_body(&self, line: &[u8], edit: fn(&[u8], Span) -> Option<edits::Edit>) -> Result<Body, Fault> {
-        let edit = self.object.and_then(|payload| edit(line, payload)).ok_or(Fault::Event)?;
-        Ok(Body::Edit(Box::new(edit)))
-    }
-
-    fn session_event_body(&self, line: &[u8]) -> Option<Body> {
-        let severity = Severity::of(self.severity?.of(line))?;
-        Some(Body::SessionEvent(severity, string(self.message, line)?))
     }
 
     fn title_body(&self, line: &[u8]) -> Result<Body, Fault> {
         self.object.ok_or(Fault::Event)?;
-        let Some(title) = self.title else { return Ok(Body::SessionMetadata(None)) };
-        string_or_null(Some(title), line).map(|title| Body::SessionMetadata(Some(title))).ok_or(Fault::Title)
+        let [title] = self.values(line, ["title"]);
+        let fits = title.is_none() || string_or_null(title, line).is_some();
+        if fits { Ok(Body::SessionMetadata(title)) } else { Err(Fault::Title) }
     }
 
     /// Calls `change_to` with the name, or with the fault if there is no usable name.
@@ -261,55 +230,44 @@ impl PayloadSpans {
         &self,
         seq: Option<f64>,
         line: &[u8],
-        change_to: fn(Result<Span, Fault>) -> Result<CheckpointChange, Fault>,
+        change_to: fn(Result<Span, Fault>) -> Result<CheckpointChange<Span>, Fault>,
     ) -> Result<Body, Fault> {
         self.object.filter(|_| seq.is_some_and(is_valid_seq)).ok_or(Fault::Event)?;
-        let id = self.checkpoint_id(line)?;
-        let name = string(self.name, line).filter(|name| !is_blank_text(name.of(line))).ok_or(Fault::Name);
+        let [id, name] = self.values(line, ["checkpointId", "name"]);
+        let id = filled_string(id, line).ok_or(Fault::CheckpointId)?;
+        let name = string(name, line).filter(|name| !is_blank_text(name.of(line))).ok_or(Fault::Name);
         Ok(Body::Checkpoint(CheckpointFields { id, change: change_to(name)? }))
     }
 
     fn fork_body(&self, line: &[u8]) -> Result<Body, Fault> {
         let payload = self.object.ok_or(Fault::Event)?;
-        self.checkpoint_id(line)?;
-        let sequence = self.parent_sequence.and_then(|span| number(span.of(line)));
-        let fits = string(self.parent_session_id, line).is_some()
-            && string(self.checkpoint_name, line).is_some()
-            && sequence.is_some_and(is_valid_seq);
+        let [id, name, parent, sequence] =
+            self.values(line, ["checkpointId", "checkpointName", "parentSessionId", "parentSequence"]);
+        filled_string(id, line).ok_or(Fault::CheckpointId)?;
+        let has_sequence = sequence.is_some_and(|sequence| valid_seq(sequence.of(line)).is_some());
+        let fits = string(name, line).and(string(parent, line)).is_some() && has_sequence;
         if fits { Ok(Body::SessionForked(payload)) } else { Err(Fault::Event) }
     }
 
-    fn checkpoint_id(&self, line: &[u8]) -> Result<Span, Fault> {
-        filled_string(self.checkpoint_id, line).ok_or(Fault::CheckpointId)
-    }
-}
-
-impl Item {
-    fn usable(self, line: &[u8], mode: Mode) -> Option<Span> {
-        let speaker = self.speaker?;
-        let is_whole = || self.has_blocks && is_speaker(speaker.of(line));
-        (mode == Mode::Lenient || is_whole()).then_some(self.span)
+    fn values<const N: usize>(&self, line: &[u8], names: [&str; N]) -> [Option<Span>; N] {
+        self.object.map_or([None; N], |object| values(line, object, names))
     }
 }
 
 /// A value of the line and its `blocks`, if it is an item in the sense of strict mode.
 pub(super) fn whole_item(line: &[u8], value: Span) -> Option<(Span, Span)> {
-    let (mut item, mut blocks) = (ItemMembers::default(), None);
-    edits::members(line, value, |key, member| {
-        item.add(key, member, line.get(member.start as usize).copied());
-        if ItemKey::of(key) == ItemKey::Blocks {
-            blocks = Some(member);
-        }
-    });
-    Some((item.of(value).usable(line, Mode::Strict)?, blocks?))
+    let item = Item::at(line, value);
+    Some((value, item.blocks?)).filter(|_| item.is_usable(line, Mode::Strict))
 }
 
 fn is_speaker(token: &[u8]) -> bool {
     inside_string(token).is_some_and(|inside| ["human", "ai", "tool"].into_iter().any(|known| spells(inside, known)))
 }
 
-fn strings(value: Option<Strings>) -> Option<Span> {
-    value.filter(|value| value.all_strings).map(|value| value.span)
+/// A value, if it is an array of strings.
+fn strings(value: Option<Span>, line: &[u8]) -> Option<Span> {
+    each_element(line, value?, |element| string(Some(element), line).map(drop))?;
+    value
 }
 
 /// Whether a string, given with its quotes, is blank.
@@ -375,17 +333,6 @@ macro_rules! keys {
     };
 }
 pub(crate) use keys;
-
-keys! {
-    /// The keys of a payload that are read, frequent ones first.
-    Key {
-        Content = "content", Summary = "summary", ItemsCompressed = "itemsCompressed", ItemsRemoved = "itemsRemoved",
-        Provider = "provider", Model = "model", Severity = "severity", Message = "message", Directories = "directories",
-        SessionId = "sessionId", ProjectHash = "projectHash", WorkspaceDirs = "workspaceDirs", StartTime = "startTime",
-        Cwd = "cwd", Title = "title", Name = "name", CheckpointId = "checkpointId", CheckpointName = "checkpointName",
-        ParentSessionId = "parentSessionId", ParentSequence = "parentSequence",
-    }
-}
 
 keys! {
     /// The keys of an item that are read.

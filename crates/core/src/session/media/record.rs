@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::walk::{Reference, could_have_reference, references_of};
-use crate::json::{Cursor, Nesting, NotJson, Span, spells};
-use crate::session::format::number;
+use crate::json::Nesting;
+use crate::session::format::{Envelope, number};
 
 /// A record with references in its payload.
 pub struct RecordReferences<'a> {
@@ -20,8 +20,9 @@ impl<'a> RecordReferences<'a> {
         if !could_have_reference(line) {
             return None;
         }
-        let (seq, payload) = parts_of(line)?;
-        let references = references_of(payload.of(line));
+        let envelope = Envelope::of(line, &mut Nesting::default())?;
+        let seq = envelope.seq.and_then(|seq| number(seq.of(line)));
+        let references = references_of(envelope.payload()?.of(line));
         (!references.is_empty()).then_some(RecordReferences { seq, references })
     }
 }
@@ -30,23 +31,4 @@ impl<'a> RecordReferences<'a> {
 pub(crate) fn reference_places(line: &[u8]) -> Vec<Range<usize>> {
     let references = if could_have_reference(line) { references_of(line) } else { Vec::new() };
     references.into_iter().map(|reference| reference.place).collect()
-}
-
-/// The `seq` and the payload of a line that is a JSON object.
-fn parts_of(line: &[u8]) -> Option<(Option<f64>, Span)> {
-    let (mut seq, mut payload) = (None, None);
-    let (mut cursor, mut nesting) = (Cursor::new(line), Nesting::default());
-    cursor.white_space();
-    let read = cursor.object(|cursor, key| {
-        let value = cursor.value(&mut nesting)?;
-        // Of two the last one counts.
-        match () {
-            () if spells(key, "payload") => payload = Some(value),
-            () if spells(key, "seq") => seq = number(value.of(line)),
-            () => {}
-        }
-        Ok::<_, NotJson>(())
-    });
-    read.and_then(|_| cursor.finish()).ok()?;
-    Some((seq, payload?))
 }

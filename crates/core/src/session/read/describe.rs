@@ -12,7 +12,7 @@ use crate::archived::resolve;
 use crate::disk::files;
 use crate::lines::Threads;
 use crate::session::fold::FoldOptions;
-use crate::task::{Pipeline, Worker, spare_cores};
+use crate::task::{Pipeline, Worker, grouped, spare_cores};
 
 /// A file of this size in bytes, or more, is shared among the cores.
 const LARGE_BYTES: u64 = 8 << 20;
@@ -59,7 +59,7 @@ impl Describing {
         let (large, small): (Vec<_>, Vec<_>) = files.partition(|file| file.size >= LARGE_BYTES);
         // Sizes are what files claim: their sum may be more than any number.
         let total = large.iter().chain(&small).fold(0, |total: u64, file| total.saturating_add(file.size));
-        let small = jobs(small);
+        let small = grouped(small, |file| file.size, JOB_BYTES, JOB_FILES);
         let helpers = spare_cores().min(small.len().saturating_sub(1));
         let describer = Describer { options };
         let workers = vec![describer.clone(); helpers];
@@ -91,24 +91,6 @@ impl Iterator for Describing {
         }
         self.ready.pop()
     }
-}
-
-fn jobs(files: Vec<SessionFile>) -> Vec<Vec<SessionFile>> {
-    let mut jobs: Vec<Vec<SessionFile>> = Vec::new();
-    let mut bytes = JOB_BYTES;
-    for file in files {
-        match jobs.last_mut().filter(|job| bytes + file.size <= JOB_BYTES && job.len() < JOB_FILES) {
-            Some(job) => {
-                bytes += file.size;
-                job.push(file);
-            }
-            None => {
-                bytes = file.size;
-                jobs.push(vec![file]);
-            }
-        }
-    }
-    jobs
 }
 
 #[derive(Clone)]

@@ -10,10 +10,10 @@ use std::sync::{Arc, LazyLock};
 
 use memchr::{memchr_iter, memmem::Finder};
 
-use crate::json::Nesting;
-use crate::lines::{LineReader, LineSource, Lines, ReadError, Segments, Threads};
-use crate::session::fold::{Editor, HistoryEffect, LinePosition, Truncation};
-use crate::session::format::{Line, Mode};
+use super::records_of_parts::Records;
+use crate::lines::{LineReader, LineSource, ReadError, Segments, Threads};
+use crate::session::fold::{self, History, HistoryEffect, KeyedItem, LinePosition, Plain};
+use crate::session::format::{Body, Mode};
 use crate::task::Worker;
 
 /// How many items of each part remain at the end.
@@ -35,39 +35,42 @@ impl FinalHistory {
         parts: Vec<Range<u64>>,
         most_lines: usize,
     ) -> Result<(Vec<Range<u64>>, Self), ReadError> {
-        Self::find_with(parts, most_lines, || PartFolder::new(source.clone(), LineReader::default(), Mode::Lenient))
+        Self::find_with(parts, most_lines, || Records::new(source.clone(), LineReader::default(), Mode::Lenient))
     }
 
-    /// Like [`find`](Self::find), with folders that `make` makes.
+    /// Like [`find`](Self::find), with readers that `make` makes.
     pub fn find_with(
         parts: Vec<Range<u64>>,
         most_lines: usize,
-        make: impl Fn() -> PartFolder,
+        make: impl Fn() -> Records,
     ) -> Result<(Vec<Range<u64>>, Self), ReadError> {
-        let make = || Cutter { folder: make(), most_lines: most_lines.max(1) };
+        let make = || Cutter { records: make(), most_lines: most_lines.max(1) };
         let mut folded = Segments::new(parts, Threads::All, make);
-        let (mut parts, mut effects) = (Vec::new(), Vec::new());
+        let (mut parts, mut effects, mut has_edits) = (Vec::new(), Vec::new(), false);
         while let Some(cut) = folded.next_output() {
             for (part, effect) in cut? {
                 parts.push(part);
+                has_edits |= matches!(effect, Some((_, true)));
                 effects.push(effect);
             }
         }
-        if effects.iter().flatten().any(|effect: &PartEffect| effect.has_edits) {
-            let edited = Some(make().folder.edited(&parts)?);
+        if has_edits {
+            let edited = Some(make().records.edited(&parts)?);
             return Ok((parts, FinalHistory { remaining: Vec::new(), edited }));
         }
-        let (mut folder, mut remaining) = (make().folder, vec![Self::ALL; parts.len()]);
+        let (mut records, mut remaining) = (make().records, vec![Self::ALL; parts.len()]);
         // The effect of the later parts.
-        let mut later = Truncation::Last(0);
-        for (at, part) in parts.iter().enumerate().rev() {
-            let effect = match (effects[at], later) {
-                (_, Truncation::All) => PartEffect::default(),
-                (Some(effect), _) => effect,
-                (None, Truncation::Last(0)) => continue,
-                (None, _) => PartEffect::of(&folder.effect(part.clone())?),
+        let mut later = Plain::default();
+        for (at, effect) in effects.into_iter().enumerate().rev() {
+            let mut effect = match effect {
+                Some((effect, _)) => effect,
+                None if later == Plain::default() => continue,
+                None if later.drop == fold::ALL => Plain::default(),
+                None => records.counted(parts[at].clone())?.0,
             };
-            (remaining[at], later) = effect.before(later);
+            effect.append(later);
+            remaining[at] = effect.items.len() as u64;
+            later = Plain { items: Vec::new(), ..effect };
         }
         Ok((parts, FinalHistory { remaining, edited: None }))
     }
@@ -75,12 +78,12 @@ impl FinalHistory {
     /// For a session that is read in one part.
     pub fn of_one(source: &Arc<LineSource>) -> Result<Self, ReadError> {
         let mut cutter = Cutter {
-            folder: PartFolder::new(source.clone(), LineReader::default(), Mode::Lenient),
+            records: Records::new(source.clone(), LineReader::default(), Mode::Lenient),
             most_lines: usize::MAX,
         };
         let whole = 0..source.size().max(1);
         let (_, found) = cutter.cut(whole.clone())?;
-        let edited = if found.may_edit { cutter.folder.edited(&[whole])? } else { Vec::new() };
+        let edited = if found.may_edit { cutter.records.edited(&[whole])? } else { Vec::new() };
         Ok(FinalHistory { remaining: vec![Self::ALL], edited: Some(edited).filter(|_| found.may_edit) })
     }
 
@@ -104,84 +107,40 @@ impl FinalHistory {
     }
 }
 
-/// The effect of a part on the history.
-#[derive(Clone, Copy, Debug)]
-struct PartEffect {
-    drop: Truncation,
-    own: u64,
-    has_edits: bool,
-}
-
-impl Default for PartEffect {
-    fn default() -> Self {
-        PartEffect { drop: Truncation::Last(0), own: 0, has_edits: false }
-    }
-}
-
-impl PartEffect {
-    fn of(effect: &HistoryEffect) -> Self {
-        PartEffect { drop: effect.plain.drop, own: effect.items().len() as u64, has_edits: effect.has_edits() }
-    }
-
-    /// The number of its own items that remain after a later truncation, and the truncation of earlier items by both.
-    fn before(self, later: Truncation) -> (u64, Truncation) {
-        match (self.drop, later) {
-            (_, Truncation::All) => (0, Truncation::All),
-            (Truncation::All, Truncation::Last(count)) => (self.own.saturating_sub(count), Truncation::All),
-            (Truncation::Last(own), Truncation::Last(count)) => {
-                let beyond = count.saturating_sub(self.own);
-                (self.own.saturating_sub(count), Truncation::Last(own.saturating_add(beyond)))
-            }
-        }
-    }
-}
-
-/// Computes the effects of parts on the history. Reuses its buffer.
-pub struct PartFolder {
-    source: Arc<LineSource>,
-    reader: LineReader,
-    mode: Mode,
-    nesting: Nesting,
-}
-
-impl PartFolder {
-    /// A folder for the parts of a file.
-    pub fn new(source: Arc<LineSource>, reader: LineReader, mode: Mode) -> Self {
-        PartFolder { source, reader, mode, nesting: Nesting::default() }
-    }
-
-    /// The effect of a part on the history. Unlike in a replay, an invalid `session_start` does not end it.
+impl Records {
+    /// The effect of a part on the history.
     pub fn effect(&mut self, part: Range<u64>) -> Result<HistoryEffect, ReadError> {
         let mut history = HistoryEffect::default();
-        self.reader.begin(part);
-        while let Some(chunk) = self.reader.next_chunk(&self.source, 0)? {
-            for (at, line) in Lines::new(chunk.bytes) {
-                if let Line::Event(event) = Line::read(line, self.mode, &mut self.nesting) {
-                    let place = LinePosition { line, offset: chunk.offset + at as u64, first_of_file: false };
-                    place.change_history(&event.body, 0, &mut history);
-                }
+        self.each(part, |_| true, |body, place| place.change_history(body, 0, &mut history))?;
+        Ok(history)
+    }
+
+    /// The same with items that only count, and whether some event edits items.
+    fn counted(&mut self, part: Range<u64>) -> Result<(Plain<()>, bool), ReadError> {
+        let effect = self.effect(part)?;
+        Ok((Plain { drop: effect.plain.drop, items: vec![(); effect.items().len()] }, effect.has_edits()))
+    }
+
+    /// The history that parts, from the beginning of the file on, leave.
+    pub(crate) fn history(
+        &mut self,
+        parts: impl IntoIterator<Item = Range<u64>>,
+    ) -> Result<History<KeyedItem>, ReadError> {
+        let mut history = History::default();
+        let mut apply = |body: &Body, place: &LinePosition<'_>| {
+            if let Some(change) = body.change(|span| place.keyed(span)) {
+                history.apply(change);
             }
+        };
+        for part in parts {
+            self.each(part, |_| true, &mut apply)?;
         }
         Ok(history)
     }
-}
 
-impl PartFolder {
-    /// The offset in the file and the index of each item that parts, from the beginning of the file on, leave in the history, ascending.
+    /// The offset in the file and the index of each item of that history, ascending.
     fn edited(&mut self, parts: &[Range<u64>]) -> Result<Vec<(u64, u64)>, ReadError> {
-        let (mut history, mut editor) = (HistoryEffect::default(), Editor::default());
-        for part in parts {
-            let later = self.effect(part.clone())?;
-            let kept = later.kept_of(history.items().len());
-            history.append(later, 0);
-            if history.has_edits() {
-                editor.resolve(&mut history, kept, &self.source)?;
-            } else {
-                editor.truncate(kept);
-            }
-        }
-        let offsets = history.items().iter().map(|item| item.offset);
-        let mut items: Vec<_> = offsets.zip(0..).collect();
+        let mut items: Vec<_> = self.history(parts.iter().cloned())?.iter().map(|item| item.offset).zip(0..).collect();
         items.sort_unstable();
         Ok(items)
     }
@@ -189,23 +148,20 @@ impl PartFolder {
 
 /// Splits parts, and computes the effects of those in which items may be removed.
 struct Cutter {
-    folder: PartFolder,
+    records: Records,
     most_lines: usize,
 }
 
 impl Worker for Cutter {
     type Job = Range<u64>;
-    /// The parts that a part is split into, with their effects; `None` if no item can be removed in them.
-    type Output = Result<Vec<(Range<u64>, Option<PartEffect>)>, ReadError>;
+    /// The parts that a part is split into, each with its effect and whether it edits items; `None` if it only adds items.
+    type Output = Result<Vec<(Range<u64>, Option<(Plain<()>, bool)>)>, ReadError>;
 
     fn work(&mut self, part: Range<u64>) -> Self::Output {
         let (parts, found) = self.cut(part)?;
         let effect = |part: Range<u64>| {
-            let effect = if found.may_remove || found.may_edit {
-                Some(PartEffect::of(&self.folder.effect(part.clone())?))
-            } else {
-                None
-            };
+            let may_change = found.may_remove || found.may_edit;
+            let effect = if may_change { Some(self.records.counted(part.clone())?) } else { None };
             Ok((part, effect))
         };
         parts.into_iter().map(effect).collect()
@@ -217,7 +173,7 @@ impl Cutter {
     /// faster than parsing.
     fn cut(&mut self, part: Range<u64>) -> Result<(Vec<Range<u64>>, Found), ReadError> {
         let (mut parts, mut begin, mut lines, mut found) = (Vec::new(), part.start, 0, Found::default());
-        let PartFolder { source, reader, .. } = &mut self.folder;
+        let Records { source, reader, .. } = &mut self.records;
         reader.begin(part.clone());
         while let Some(chunk) = reader.next_chunk(source, 0)? {
             let has_any = |types: &[Finder<'_>]| types.iter().any(|name| name.find(chunk.bytes).is_some());

@@ -6,6 +6,7 @@ mod header;
 mod item_layout;
 mod preview;
 mod records;
+mod records_of_parts;
 mod replay;
 mod scan;
 mod title;

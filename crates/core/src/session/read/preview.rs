@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use crate::foreign::{Foreign, OpenedSource, open_source};
-use crate::json::{Cursor, Nesting, Span, decode_up_to, spells};
+use crate::foreign::open_lines;
+use crate::json::{Nesting, Span, decode_up_to, spells};
 use crate::lines::{LineReader, LineSource, Lines, ReadError};
-use crate::session::format::{each_element, inside_string, keys, read_content};
+use crate::session::format::{each_element, inside_string, read_content, values};
 
 /// Size of the first range that is read, and maximum size of a range, in bytes. Each range is four times as large as the one before,
 /// since usually the first few lines suffice.
@@ -24,49 +24,25 @@ pub struct Preview {
 impl Preview {
     /// Reads as much of the file as the preview needs, or what a foreign session becomes. `length` is the maximum length of the message in code units.
     pub fn read(path: &Path, length: usize) -> Result<Self, ReadError> {
-        match open_source(path, &Foreign::Read(None), LineSource::open_unread) {
-            Ok(OpenedSource::Native(source)) => preview_of(&source, length),
-            Ok(OpenedSource::Foreign(conversion)) => preview_of(&conversion.native, length),
-            Err(stop) => Err(stop.into_read_error()),
-        }
+        preview_of(&open_lines(path, LineSource::open_unread)?, length)
     }
 }
 
 fn preview_of(source: &LineSource, length: usize) -> Result<Preview, ReadError> {
-    let (mut reader, mut bytes) = (LineReader::default(), FIRST_BYTES);
+    // No JavaScript string can hold a line that is too long, so it does not parse.
+    let (mut reader, mut bytes) = (LineReader::default().skipping_long_lines(), FIRST_BYTES);
     let (mut preview, mut nesting) = (Preview::default(), Nesting::default());
     while !reader.is_at_end() && reader.position() < source.size() {
         let start = reader.position();
         reader.begin(start..start.saturating_add(bytes));
-        if look_at_lines(&mut preview, source, &mut reader, length, &mut nesting)? {
-            break;
+        while let Some(chunk) = reader.next_chunk(source, 0)? {
+            if Lines::new(chunk.bytes).any(|(_, line)| preview.look_at(line, length, &mut nesting)) {
+                return Ok(preview);
+            }
         }
         bytes = (bytes * 4).min(MAX_BYTES);
     }
     Ok(preview)
-}
-
-/// Reads the lines of the reader's range. Returns whether the preview is complete.
-fn look_at_lines(
-    preview: &mut Preview,
-    source: &LineSource,
-    reader: &mut LineReader,
-    length: usize,
-    nesting: &mut Nesting,
-) -> Result<bool, ReadError> {
-    loop {
-        match reader.next_chunk(source, 0) {
-            Ok(None) => return Ok(false),
-            Ok(Some(chunk)) => {
-                if Lines::new(chunk.bytes).any(|(_, line)| preview.look_at(line, length, nesting)) {
-                    return Ok(true);
-                }
-            }
-            // No JavaScript string can hold the line, so it does not parse. The reader has skipped it.
-            Err(ReadError::LineTooLong { .. }) => {}
-            Err(error) => return Err(error),
-        }
-    }
 }
 
 impl Preview {
@@ -74,56 +50,27 @@ impl Preview {
     fn look_at(&mut self, line: &[u8], length: usize, nesting: &mut Nesting) -> bool {
         let Some(content) = read_content(line, nesting) else { return false };
         self.has_content = true;
-        let message = content.item.and_then(|item| human_text(line, item, length.saturating_add(1), nesting));
+        let message = content.and_then(|item| human_text(line, item, length.saturating_add(1)));
         self.first_user_message = message.map(|text| cut(text, length));
         self.first_user_message.is_some()
     }
 }
 
 /// The text of a human item; `None` for other items, and for one without text. Of a longer text, at least the first `most` code units.
-fn human_text(line: &[u8], item: Span, most: usize, nesting: &mut Nesting) -> Option<Vec<u16>> {
-    let (mut speaker, mut blocks) = (None, None);
-    let mut cursor = Cursor::new(line);
-    cursor.skip(item.start as usize);
-    let read = cursor.object(|cursor, key| {
-        let value = cursor.value(nesting)?;
-        match ItemKey::of(key) {
-            ItemKey::Speaker => speaker = Some(value),
-            ItemKey::Blocks => blocks = Some(value),
-            ItemKey::Other => {}
-        }
-        Ok(())
-    });
-    // A value that is not an object is not an item.
-    read.ok()?;
+fn human_text(line: &[u8], item: Span, most: usize) -> Option<Vec<u16>> {
+    let [speaker, blocks] = values(line, item, ["speaker", "blocks"]);
     inside_string(speaker?.of(line)).filter(|speaker| spells(speaker, "human"))?;
     let mut text = Vec::new();
     each_element(line, blocks?, |block| {
-        if let Some(of_block) = text_of(line, block, nesting) {
+        if let [Some(block_type), Some(of_block)] = values(line, block, ["type", "text"])
+            && inside_string(block_type.of(line)).is_some_and(|block_type| spells(block_type, "text"))
+            && let Some(of_block) = inside_string(of_block.of(line))
+        {
             decode_up_to(&mut text, of_block, most);
         }
         Some(())
     })?;
     (!text.is_empty()).then_some(text)
-}
-
-/// The text of a block, without its quotes, if it is a text block.
-fn text_of<'l>(line: &'l [u8], block: Span, nesting: &mut Nesting) -> Option<&'l [u8]> {
-    let (mut block_type, mut text) = (None, None);
-    let mut cursor = Cursor::new(line);
-    cursor.skip(block.start as usize);
-    let read = cursor.object(|cursor, key| {
-        let value = cursor.value(nesting)?;
-        match BlockKey::of(key) {
-            BlockKey::Type => block_type = Some(value),
-            BlockKey::Text => text = Some(value),
-            BlockKey::Other => {}
-        }
-        Ok(())
-    });
-    read.ok()?;
-    inside_string(block_type?.of(line)).filter(|block_type| spells(block_type, "text"))?;
-    inside_string(text?.of(line))
 }
 
 /// At most `length` code units of a text. A surrogate pair is not split.
@@ -134,16 +81,6 @@ fn cut(mut text: Vec<u16>, length: usize) -> Vec<u16> {
         text.truncate(length - usize::from(splits_pair));
     }
     text
-}
-
-keys! {
-    /// The keys of an item that a preview reads.
-    ItemKey { Speaker = "speaker", Blocks = "blocks" }
-}
-
-keys! {
-    /// The keys of a block that a preview reads.
-    BlockKey { Type = "type", Text = "text" }
 }
 
 #[cfg(test)]

@@ -8,12 +8,13 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::final_history::{FinalHistory, PartFolder};
+use super::final_history::FinalHistory;
+use super::records_of_parts::Records;
 use crate::disk::BOM;
-use crate::foreign::{Foreign, OpenedSource, Stop, open_source};
+use crate::foreign::open_lines;
 use crate::json::Nesting;
 use crate::lines::{LineReader, LineSource, Lines, ReadError, equal_segments};
-use crate::session::fold::{HistoryChange, KeyedHistory};
+use crate::session::fold::{History, HistoryChange, KeyedItem, LinePosition};
 use crate::session::format::{Body, Cut, Line, Mode, is_string, read_type};
 
 /// How a replay reads a line.
@@ -140,12 +141,7 @@ impl RecordReader {
 
     /// Opens the file at `path`. Of a foreign session, the lines are those that it becomes.
     pub fn open(path: &Path, options: RecordOptions) -> Result<Self, ReadError> {
-        let opened = open_source(path, &Foreign::Read(None), LineSource::open);
-        let source = match opened.map_err(Stop::into_read_error)? {
-            OpenedSource::Native(source) => source,
-            OpenedSource::Foreign(conversion) => conversion.native,
-        };
-        Self::of(source, options)
+        Self::of(open_lines(path, LineSource::open)?, options)
     }
 
     /// Reads the lines of an open session.
@@ -194,7 +190,8 @@ impl RecordReader {
             };
             let changes = match (&mut self.changes, &read) {
                 (Some(changes), Line::Event(event)) => {
-                    changes.of_line(&event.body, line, offset, &self.source, self.options.mode)?
+                    let place = LinePosition { line, offset, first_of_file: false };
+                    changes.of_line(&event.body, &place, &self.source, self.options.mode)?
                 }
                 _ => &[],
             };
@@ -269,7 +266,7 @@ const PART_LINES: usize = if cfg!(test) { 4 } else { 16 << 10 };
 pub(crate) struct ItemsInHistory {
     parts: std::vec::IntoIter<Range<u64>>,
     found: FinalHistory,
-    folder: PartFolder,
+    records: Records,
     /// The current part, and its number.
     part: Range<u64>,
     number: usize,
@@ -280,7 +277,7 @@ pub(crate) struct ItemsInHistory {
 impl ItemsInHistory {
     /// Finds them for the lines from `start` on: earlier lines remove nothing of theirs.
     pub(crate) fn find(source: &Arc<LineSource>, start: u64, mode: Mode) -> Result<Self, ReadError> {
-        let make = || PartFolder::new(source.clone(), LineReader::default().skipping_long_lines(), mode);
+        let make = || Records::new(source.clone(), LineReader::default().skipping_long_lines(), mode);
         let damage = source.damage();
         let (parts, mut found) = FinalHistory::find_with(equal_segments(source, start).collect(), PART_LINES, make)?;
         if source.damage() != damage {
@@ -292,7 +289,7 @@ impl ItemsInHistory {
             found = FinalHistory::find_with(equal_segments(source, 0).collect(), PART_LINES, make)?.1;
         }
         let none = Some(Vec::new().into_iter().peekable());
-        Ok(ItemsInHistory { parts: parts.into_iter(), found, folder: make(), part: 0..0, number: 0, items: none })
+        Ok(ItemsInHistory { parts: parts.into_iter(), found, records: make(), part: 0..0, number: 0, items: none })
     }
 
     /// Whether an item of an event is in the history; `None` if it has none. Events must be given in the order of the file, but the last one may be
@@ -301,25 +298,19 @@ impl ItemsInHistory {
         if !body.has_items() {
             return Ok(None);
         }
-        if self.found.edited_length().is_some() {
-            return Ok(Some(self.found.edited_index(line).is_some()));
-        }
-        self.begin_line(line.start)?;
-        let Some(items) = &mut self.items else { return Ok(Some(true)) };
-        while items.next_if(|offset| *offset < line.start).is_some() {}
-        Ok(Some(items.peek().is_some_and(|offset| *offset < line.end)))
+        self.holds_some(line.start, line).map(Some)
     }
 
-    /// Whether the item that begins at the offset `item`, in the line at the offset `line`, is in the history. Items must be given in the order of the
-    /// file, but the last one may be given again.
-    pub(crate) fn holds_item(&mut self, line: u64, item: u64) -> Result<bool, ReadError> {
+    /// Whether an item that begins within these bytes, in the line at the offset `line`, is in the history. Items must be given in the order of the
+    /// file, but the last ones may be given again.
+    pub(crate) fn holds_some(&mut self, line: u64, bytes: Range<u64>) -> Result<bool, ReadError> {
         if self.found.edited_length().is_some() {
-            return Ok(self.found.edited_index(item..item + 1).is_some());
+            return Ok(self.found.edited_index(bytes).is_some());
         }
         self.begin_line(line)?;
         let Some(items) = &mut self.items else { return Ok(true) };
-        while items.next_if(|offset| *offset < item).is_some() {}
-        Ok(items.peek() == Some(&item))
+        while items.next_if(|offset| *offset < bytes.start).is_some() {}
+        Ok(items.peek().is_some_and(|offset| *offset < bytes.end))
     }
 
     /// Finds the remaining items of the part of a line.
@@ -341,7 +332,7 @@ impl ItemsInHistory {
         }
         let mut items = Vec::new();
         if remaining > 0 {
-            let effect = self.folder.effect(self.part.clone())?;
+            let effect = self.records.effect(self.part.clone())?;
             items.extend(effect.items().iter().map(|item| item.offset));
             items.truncate(usize::try_from(remaining).unwrap_or(usize::MAX));
         }
@@ -352,54 +343,42 @@ impl ItemsInHistory {
 /// What lines do to the history, one after another.
 struct Changes {
     /// The history; `None` as long as the lines before it need not be known.
-    history: Option<KeyedHistory>,
-    /// The offset of the last line that was applied to it.
+    history: Option<History<KeyedItem>>,
+    /// The offset of the last line that was applied to it, and what that has changed.
     last: Option<u64>,
+    changes: Vec<HistoryChange>,
 }
 
 impl Changes {
     /// Those of the lines from `offset` on.
     fn of_lines_from(offset: u64) -> Self {
-        Changes { history: (offset == 0).then(KeyedHistory::default), last: None }
+        Changes { history: (offset == 0).then(History::default), last: None, changes: Vec::new() }
     }
 
-    /// Those of an event of the line at `offset`. Lines must be given in the order of the file, but the last one may be given again.
+    /// Those of an event of a line. Lines must be given in the order of the file, but the last one may be given again.
     fn of_line(
         &mut self,
         body: &Body,
-        line: &[u8],
-        offset: u64,
-        source: &LineSource,
+        place: &LinePosition<'_>,
+        source: &Arc<LineSource>,
         mode: Mode,
     ) -> Result<&[HistoryChange], ReadError> {
+        let Some(change) = body.change(|span| place.keyed(span)) else { return Ok(&[]) };
         let history = match (self.history.take(), body) {
             (Some(history), _) => self.history.insert(history),
             (None, Body::Content(_)) => return Ok(&[HistoryChange::APPENDED]),
-            (None, Body::Compressed(_) | Body::Rewind(..) | Body::Edit(_) | Body::Purge(_)) => {
-                self.history.insert(history_before(offset, source, mode)?)
+            (None, _) => {
+                let reader = LineReader::default().skipping_long_lines();
+                let before = Records::new(source.clone(), reader, mode).history(std::iter::once(0..place.offset))?;
+                self.history.insert(before)
             }
-            (None, _) => return Ok(&[]),
         };
-        if self.last.replace(offset) != Some(offset) {
-            history.apply(body, line);
+        if self.last.replace(place.offset) != Some(place.offset) {
+            self.changes = HistoryChange::of(&change, history);
+            history.apply(change);
         }
-        Ok(history.changes())
+        Ok(&self.changes)
     }
-}
-
-/// The history that the lines before `end` leave. Unlike in a replay, an invalid `session_start` does not end it.
-fn history_before(end: u64, source: &LineSource, mode: Mode) -> Result<KeyedHistory, ReadError> {
-    let (mut history, mut nesting) = (KeyedHistory::default(), Nesting::default());
-    let mut reader = LineReader::default().skipping_long_lines();
-    reader.begin(0..end);
-    while let Some(chunk) = reader.next_chunk(source, 0)? {
-        for (_, line) in Lines::new(chunk.bytes) {
-            if let Line::Event(event) = Line::read(line, mode, &mut nesting) {
-                history.apply(&event.body, line);
-            }
-        }
-    }
-    Ok(history)
 }
 
 #[cfg(test)]

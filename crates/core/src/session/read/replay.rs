@@ -244,12 +244,7 @@ impl<L: ItemLayout> Replay<L> {
 
     /// The indices of the items whose responses that a provider has stored are invalid.
     pub fn invalidated(&self) -> impl Iterator<Item = usize> + '_ {
-        let markers = self.markers();
-        let is_invalid = |item: &ItemRef| {
-            item.marker
-                .and_then(|number| markers.get(number.get() as usize - 1))
-                .is_some_and(|marker| marker.invalidates)
-        };
+        let is_invalid = move |item: &ItemRef| item.new_marker(self.markers()).is_some_and(|marker| marker.invalidates);
         self.items().iter().enumerate().filter(move |(_, item)| is_invalid(item)).map(|(index, _)| index)
     }
 
@@ -353,8 +348,8 @@ impl<L: ItemLayout> Replay<L> {
     /// In strict mode, the types of unknown events, in the order of their first ones.
     fn unknown_events(&self) -> Option<UnknownEvents<'_>> {
         let mut types: Vec<_> = self.effect.unknown_types.iter().collect();
-        order::sort_by(&mut types, |(_, one), (_, other)| one.first.cmp(&other.first));
-        let named = types.into_iter().map(|(name, unknown)| (name.as_deref(), unknown.count));
+        order::sort_by(&mut types, |(_, (one, _)), (_, (other, _))| one.cmp(other));
+        let named = types.into_iter().map(|(name, (_, count))| (name.as_deref(), *count));
         (self.options.mode == Mode::Strict).then(|| named.collect())
     }
 
@@ -445,8 +440,8 @@ impl Effect {
 
     /// Which line has a version that is not supported, as an error.
     fn newer(&self) -> Option<ReplayError> {
-        let found = self.unsupported.as_ref()?;
-        Some(ReplayError::UnsupportedVersion { line: found.line, version: found.version.clone() })
+        let (line, version) = self.unsupported.clone()?;
+        Some(ReplayError::UnsupportedVersion { line, version })
     }
 
     /// The metadata at the end of the session.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::item_layout::ItemLayout;
 use crate::lines::{LineReader, LineSource, ReadError};
-use crate::session::fold::{Effect, Fold, FoldOptions, Truncation};
+use crate::session::fold::{ALL, Effect, Fold, FoldOptions};
 use crate::task::Worker;
 
 /// The result of scanning a segment.
@@ -51,7 +51,7 @@ impl<L: ItemLayout> Scanner<L> {
                 None => self.fold.effect(chunk.bytes, chunk.offset, chunk.at_start),
             };
             let kept = effect.history.kept_of(length);
-            let is_emptied = effect.history.plain.drop == Truncation::All;
+            let is_emptied = effect.history.plain.drop == ALL;
             scanned.effect = std::mem::take(&mut scanned.effect).then(effect);
             if let Some(layout) = &mut self.layout {
                 if is_emptied {

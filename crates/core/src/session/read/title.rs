@@ -6,22 +6,20 @@ use std::sync::{Arc, LazyLock};
 
 use memchr::memmem::Finder;
 
-use crate::foreign::{Foreign, OpenedSource, Stop, open_source};
-use crate::json::{Nesting, Span};
-use crate::lines::{LineReader, LineSource, Lines, ReadError, Segments, Threads, equal_segments};
-use crate::session::format::read_title as title_of_line;
+use super::records_of_parts::Records;
+use crate::foreign::open_lines;
+use crate::lines::{LineReader, LineSource, ReadError, Segments, Threads, equal_segments};
+use crate::session::format::{Body, Mode};
 use crate::task::Worker;
 
 /// The JSON text of the last title in the file, a string or `null`; `None` if there is none, also of what a foreign session becomes. The file is searched from its end on all
 /// cores, so that a title near the end is found at once.
 pub fn read_title(path: &Path) -> Result<Option<Vec<u8>>, ReadError> {
-    let opened = open_source(path, &Foreign::Read(None), LineSource::open);
-    let source = Arc::new(match opened.map_err(Stop::into_read_error)? {
-        OpenedSource::Native(source) => source,
-        OpenedSource::Foreign(conversion) => conversion.native,
-    });
+    let source = Arc::new(open_lines(path, LineSource::open)?);
     let segments = equal_segments(&source, 0).rev();
-    let make = || TitleSearch { source: source.clone(), reader: LineReader::default(), nesting: Nesting::default() };
+    // No JavaScript string can hold a line that is too long, so it does not parse.
+    let reader = || LineReader::default().skipping_long_lines();
+    let make = || TitleSearch(Records::new(source.clone(), reader(), Mode::Lenient));
     let mut titles = Segments::new(segments, Threads::All, make);
     while let Some(title) = titles.next_output() {
         if let Some(title) = title? {
@@ -32,42 +30,21 @@ pub fn read_title(path: &Path) -> Result<Option<Vec<u8>>, ReadError> {
 }
 
 /// Searches segments of a file for their last title.
-struct TitleSearch {
-    source: Arc<LineSource>,
-    reader: LineReader,
-    nesting: Nesting,
-}
+struct TitleSearch(Records);
 
 impl Worker for TitleSearch {
     type Job = Range<u64>;
     type Output = Result<Option<Vec<u8>>, ReadError>;
 
     fn work(&mut self, segment: Range<u64>) -> Self::Output {
-        self.reader.begin(segment);
         let mut last = None;
-        loop {
-            match self.reader.next_chunk(&self.source, 0) {
-                Ok(None) => return Ok(last),
-                Ok(Some(chunk)) => {
-                    let Some((line, title)) = last_title(chunk.bytes, &mut self.nesting) else { continue };
-                    last = Some(title.of(line).to_vec());
-                }
-                // No JavaScript string can hold the line, so it does not parse. The reader has skipped it.
-                Err(ReadError::LineTooLong { .. }) => {}
-                Err(error) => return Err(error),
+        self.0.each(segment, may_have_title, |body, place| {
+            if let Body::SessionMetadata(Some(title)) = body {
+                last = Some(title.of(place.line).to_vec());
             }
-        }
+        })?;
+        Ok(last)
     }
-}
-
-/// The last title in some whole lines, and its line.
-fn last_title<'a>(lines: &'a [u8], nesting: &mut Nesting) -> Option<(&'a [u8], Span)> {
-    // Lines can be short: one search of all of them makes a search of each one unnecessary in nearly all cases.
-    if !may_have_title(lines) {
-        return None;
-    }
-    let candidates = Lines::new(lines).map(|(_, line)| line).filter(|line| may_have_title(line));
-    candidates.filter_map(|line| title_of_line(line, nesting).map(|title| (line, title))).last()
 }
 
 /// Whether the text may contain the event type of a title, as it is or with an escape in it.

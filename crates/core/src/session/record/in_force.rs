@@ -1,22 +1,16 @@
 //! The history in force: what a strict replay of the recorder's file would give, as a hash of each item, so that it can be compared with the
 //! history that a program has.
 
-mod hash_list;
-
 use std::collections::HashMap;
 use std::path::Path;
 
 use base64ct::{Base64, Encoding};
-use hash_list::HashList;
 
-use crate::json::{Nesting, Span, escape_line_separators, may_have_line_separators};
-use crate::lines::{Digest, ReadError};
-use crate::session::fold::{FoldOptions, ItemRef};
-use crate::session::format::{Body, Cut, Edit, Line, Marker, Mode, marker_of, write_with_marker};
+use crate::json::{Nesting, escape_line_separators, may_have_line_separators};
+use crate::lines::{Digest, Lines, ReadError};
+use crate::session::fold::{FoldOptions, History, Item, ItemRef, each_text};
+use crate::session::format::{Line, Marker, Mode, NO_KEY, marker_of, write_with_marker};
 use crate::session::read::{ItemLayout, Replay, ReplayError};
-
-/// No item has this key: keys are safe integers.
-const NO_KEY: u64 = u64::MAX;
 
 /// An item in 24 bytes: a hash of it without its marker, one of the marker, and its key. Both are separate because an item that replaces another
 /// one takes over the marker of that.
@@ -36,22 +30,15 @@ impl ItemHash {
     /// The hashes of the history of a finished replay.
     pub fn of_history<L: ItemLayout>(replay: &Replay<L>) -> Result<Vec<Self>, ReadError> {
         let (items, source) = (replay.items(), replay.source());
-        let (mut hashes, mut scratch, mut text) = (Vec::with_capacity(items.len()), Vec::new(), Vec::new());
-        while let Some(first) = items.get(hashes.len()) {
-            let rest = &items[hashes.len()..];
-            let (count, length) = read_together(rest);
-            let bytes = source.bytes_at(first.offset, length, &mut scratch)?;
-            for item in &rest[..count] {
-                let at = (item.offset - first.offset) as usize;
-                hashes.push(if item.marker.is_none() {
-                    ItemHash::of(&bytes[at..at + item.length as usize])
-                } else {
-                    text.clear();
-                    item.append_to(&mut text, replay.markers(), source)?;
-                    ItemHash::of(&text)
-                });
+        let (mut hashes, mut edited) = (Vec::with_capacity(items.len()), Vec::new());
+        each_text(items, source, &mut Vec::new(), |item, text| {
+            edited.clear();
+            if item.marker.is_some() {
+                item.append_to(&mut edited, replay.markers(), source)?;
             }
-        }
+            hashes.push(ItemHash::of(if edited.is_empty() { text } else { &edited }));
+            Ok(())
+        })?;
         Ok(hashes)
     }
 
@@ -72,20 +59,6 @@ impl ItemHash {
                 ItemHash { body: fast_hash(&text), marker: fast_hash(item), key: NO_KEY }
             }
         }
-    }
-
-    /// This item with another marker, which is given as JSON text.
-    fn marked(self, marker: &[u8], key: u64) -> Self {
-        ItemHash { marker: fast_hash(marker), key, ..self }
-    }
-
-    /// This item in the place of another one.
-    fn in_place_of(self, old: ItemHash) -> Self {
-        ItemHash { body: self.body, ..old }
-    }
-
-    fn key(&self) -> Option<u64> {
-        (self.key != NO_KEY).then_some(self.key)
     }
 
     fn to_bytes(self) -> [u8; ITEM_HASH_BYTES] {
@@ -126,6 +99,20 @@ impl ItemHash {
     }
 }
 
+impl Item for ItemHash {
+    fn key(&self) -> Option<u64> {
+        (self.key != NO_KEY).then_some(self.key)
+    }
+
+    fn in_place_of(self, old: &Self) -> Self {
+        ItemHash { body: self.body, ..*old }
+    }
+
+    fn marked(self, marker: &[u8], key: u64, _: bool) -> Self {
+        ItemHash { marker: fast_hash(marker), key, ..self }
+    }
+}
+
 /// Half of a 128-bit digest. Only items at the same index, and with the same marker or none, are compared.
 fn fast_hash(bytes: &[u8]) -> u64 {
     Digest::of(bytes) as u64
@@ -138,25 +125,6 @@ fn with_escaped_separators(item: &[u8]) -> Option<Vec<u8>> {
         escape_line_separators(&mut escaped, 0);
         escaped
     })
-}
-
-/// Maximum gap, in bytes, between items that are read from the file together, and maximum size of what is.
-const READ_TOGETHER: u64 = 16 << 10;
-const MAX_TOGETHER: u64 = 1 << 20;
-
-/// The number of items that lie so close together that one read is cheaper than several, and the number of bytes from the first of them to the end
-/// of the last. At least one.
-fn read_together(items: &[ItemRef]) -> (usize, usize) {
-    let end_of = |item: &ItemRef| item.offset.saturating_add(u64::from(item.length));
-    let (start, mut end) = (items[0].offset, end_of(&items[0]));
-    let mut count = 1;
-    for item in &items[1..] {
-        if item.offset < end || item.offset - end > READ_TOGETHER || end_of(item) - start > MAX_TOGETHER {
-            break;
-        }
-        (end, count) = (end_of(item), count + 1);
-    }
-    (count, (end - start) as usize)
 }
 
 /// Why the history of a recorder's file is not known.
@@ -184,7 +152,7 @@ pub struct Tail {
 /// The history in force.
 #[derive(Default)]
 pub(super) struct InForce {
-    items: HashList,
+    items: History<ItemHash>,
     nesting: Nesting,
 }
 
@@ -204,7 +172,7 @@ impl InForce {
     }
 
     /// The items in order.
-    pub(super) fn items(&self) -> impl Iterator<Item = &ItemHash> {
+    pub(super) fn items(&self) -> impl Iterator<Item = ItemHash> {
         self.items.iter()
     }
 
@@ -215,91 +183,33 @@ impl InForce {
 
     /// Applies whole lines, each of which ends in `\n`.
     pub(super) fn add_lines(&mut self, lines: &[u8]) {
-        let mut rest = lines;
-        while let Some(end) = memchr::memchr(b'\n', rest) {
-            self.add_line(&rest[..end]);
-            rest = &rest[end + 1..];
-        }
-    }
-
-    fn add_line(&mut self, line: &[u8]) {
-        if let Line::Event(event) = Line::read(line, Mode::Strict, &mut self.nesting) {
-            self.apply(&event.body, line);
-        }
-    }
-
-    fn apply(&mut self, body: &Body, line: &[u8]) {
-        let hash = |span: Span| ItemHash::of(span.of(line));
-        match body {
-            Body::Content(span) => self.items.push(hash(*span)),
-            Body::Compressed(span) => self.items = [hash(*span)].into_iter().collect(),
-            Body::Purge(purge) => self.items = purge.items.iter().map(|span| hash(*span)).collect(),
-            Body::Rewind(count, cut) => self.rewind(*count, *cut),
-            Body::Edit(edit) => self.edit(edit, hash),
-            _ => {}
-        }
-    }
-
-    fn edit(&mut self, edit: &Edit, hash: impl Fn(Span) -> ItemHash) {
-        match edit {
-            Edit::Mutate { removed, replacements } => {
-                self.mutate(removed, replacements.iter().map(|(key, span)| (*key, hash(*span))));
-            }
-            Edit::Insert { after, content } => {
-                if let Some(at) = self.items.first(*after) {
-                    self.items.insert_behind(at, hash(*content));
-                }
-            }
-            Edit::Bind { index, chronology, key, content, .. } => {
-                let Ok(index) = usize::try_from(*index) else { return };
-                if let Some(old) = self.items.get(index) {
-                    self.items.set(index, content.map_or(*old, hash).marked(chronology, *key));
-                }
+        for (_, line) in Lines::new(lines) {
+            if let Line::Event(event) = Line::read(line, Mode::Strict, &mut self.nesting)
+                && let Some(change) = event.body.change(|span| ItemHash::of(span.of(line)))
+            {
+                self.items.apply(change);
             }
         }
-    }
-
-    fn rewind(&mut self, count: u64, cut: Cut) {
-        let by_count = (self.items.len() as u64).saturating_sub(count) as usize;
-        let by_key = if let Cut::Before(key) = cut { self.items.first(key) } else { None };
-        self.items.truncate(by_key.unwrap_or(by_count));
-    }
-
-    fn mutate(&mut self, removed: &[u64], replacements: impl Iterator<Item = (u64, ItemHash)>) {
-        // Of several with one key, the last one counts. A replacement precedes a removal.
-        let mut changes: HashMap<u64, Option<ItemHash>> = removed.iter().map(|key| (*key, None)).collect();
-        changes.extend(replacements.map(|(key, replacement)| (key, Some(replacement))));
-        let mut keys: Vec<u64> = changes.keys().copied().collect();
-        keys.sort_unstable();
-        self.items.retain_mut(&keys, |item| match changes.get(&item.key) {
-            Some(Some(replacement)) => {
-                *item = replacement.in_place_of(*item);
-                true
-            }
-            Some(None) => false,
-            None => true,
-        });
     }
 
     /// The shortest of the tails that make a replay give `wanted`: replacements in place if every item that differs can be replaced through its key,
     /// otherwise a rewind to the first difference.
-    pub(super) fn tail_to(&self, wanted: &[ItemHash]) -> Tail {
+    pub(super) fn tail_to(&mut self, wanted: &[ItemHash]) -> Tail {
         let kept = self.items.len().min(wanted.len());
         let pairs = self.items.iter().zip(wanted).enumerate();
         let differing: Vec<_> =
-            pairs.filter(|(_, (own, wanted))| own != wanted).map(|(at, (own, _))| (at, own.key())).collect();
+            pairs.filter(|(_, (own, wanted))| own != *wanted).map(|(at, (own, _))| (at, own.key())).collect();
         let Some(&(first, _)) = differing.first() else { return self.rewind_to(kept) };
         let replaced: Vec<_> = differing.iter().filter_map(|&(index, key)| Some((index, key?))).collect();
-        let in_place = Tail { replaced, ..self.rewind_to(kept) };
         // A replacement also replaces other items with its key.
-        let mut after = self.fork();
-        after.items.truncate(kept);
-        after.mutate(&[], in_place.replaced.iter().map(|&(index, key)| (key, wanted[index])));
-        if after.items.iter().eq(&wanted[..kept]) { in_place } else { self.rewind_to(first) }
+        let by_key: HashMap<u64, ItemHash> = replaced.iter().map(|&(index, key)| (key, wanted[index])).collect();
+        let after = |own: ItemHash| by_key.get(&own.key).map_or(own, |new| new.in_place_of(&own));
+        let is_possible = self.items.iter().take(kept).map(after).eq(wanted[..kept].iter().copied());
+        if is_possible { Tail { replaced, ..self.rewind_to(kept) } } else { self.rewind_to(first) }
     }
 
-    fn rewind_to(&self, kept: usize) -> Tail {
-        let key = self.items.get(kept).and_then(ItemHash::key);
+    fn rewind_to(&mut self, kept: usize) -> Tail {
+        let key = self.items.get(kept).and_then(|item| item.key());
         // Replay cuts before the first item with the key.
         let cut = key.filter(|key| self.items.first(*key) == Some(kept));
         Tail { removed: self.items.len() - kept, cut, replaced: Vec::new(), appended_from: kept }

@@ -297,10 +297,10 @@ impl Recorder {
             return Ok(None);
         }
         let (history, ends) = self.read_file(state)?;
-        let numbered = |(hash, end): (&ItemHash, &Option<u64>)| {
+        let numbered = |(hash, end): (ItemHash, &Option<u64>)| {
             let line = end.and_then(|end| self.writer.line_ending_at(state.queued_after.1, end + END_OF_CONTENT));
             let seq = line.map(|line| state.queued_after.0 + (line - state.queued_after.1 + 1) as f64);
-            KnownItem { hash: *hash, seq }
+            KnownItem { hash, seq }
         };
         let items = history.items().zip(&ends).map(numbered).collect();
         self.keep_in_force(state, history);

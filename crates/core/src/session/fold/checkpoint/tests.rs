@@ -5,15 +5,15 @@ fn raw(text: &str) -> Raw {
 }
 
 fn created(seq: f64, id: &str, name: &str) -> CheckpointEvent {
-    CheckpointEvent { seq, id: raw(id), change: Change::Created { name: raw(name), created_at: Some(raw("\"t\"")) } }
+    CheckpointEvent { seq, id: raw(id), change: CheckpointChange::Created(raw(name)), ts: Some(raw("\"t\"")) }
 }
 
 fn renamed(seq: f64, id: &str, name: &str) -> CheckpointEvent {
-    CheckpointEvent { seq, id: raw(id), change: Change::Renamed { name: raw(name) } }
+    CheckpointEvent { seq, id: raw(id), change: CheckpointChange::Renamed(raw(name)), ts: None }
 }
 
 fn deleted(seq: f64, id: &str) -> CheckpointEvent {
-    CheckpointEvent { seq, id: raw(id), change: Change::Deleted }
+    CheckpointEvent { seq, id: raw(id), change: CheckpointChange::Deleted, ts: None }
 }
 
 /// Name, watermark and whether it is deleted, of each checkpoint; then the warnings.

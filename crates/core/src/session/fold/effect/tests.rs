@@ -168,7 +168,7 @@ proptest! {
         let whole = effect_of(&text[..cut], 0, true, how).then(effect_of(&text[cut..], cut as u64, cut == 0, how));
         let up_to_creation = cuts.into_iter().map(|cut| effect_of(&text[..cut], 0, true, how));
         let first = up_to_creation.map(|effect| (effect.checkpoint_events, effect.history)).find(|(events, _)| {
-            events.last().is_some_and(|event| matches!(event.change, Change::Created { .. }) && is_string(&event.id, &[97]))
+            events.last().is_some_and(|event| matches!(event.change, CheckpointChange::Created(_)) && is_string(&event.id, &[97]))
         });
         match first {
             Some((events, history)) => {

@@ -26,9 +26,9 @@ fn effect(steps: &[Step], first: usize) -> HistoryEffect {
     let mut effect = HistoryEffect::default();
     for (index, step) in steps.iter().enumerate() {
         match step {
-            Step::Push => effect.push(item(first + index)),
-            Step::Replace => effect.replace([item(first + index)]),
-            Step::Rewind(count) => effect.rewind(*count),
+            Step::Push => effect.apply(0, Change::Append(item(first + index))),
+            Step::Replace => effect.apply(0, Change::Replace(vec![item(first + index)])),
+            Step::Rewind(count) => effect.apply(0, Change::Cut { count: *count, before: None }),
         }
     }
     effect

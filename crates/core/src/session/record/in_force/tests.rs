@@ -1,4 +1,6 @@
 use super::*;
+use crate::diff::history_keys;
+use crate::session::read::{RecordOptions, RecordReader};
 use proptest::prelude::*;
 
 fn item(text: &str, marker: Option<(u64, u64)>) -> String {
@@ -42,7 +44,7 @@ fn a_replacement_hashes_like_its_text_with_the_old_marker() {
     for (replacement, expected) in
         [(item("new", None), item("new", Some((7, 1)))), (item("new", Some((9, 9))), item("new", Some((7, 1))))]
     {
-        assert_eq!(hash(&replacement).in_place_of(hash(&item("old", Some((7, 1))))), hash(&expected));
+        assert_eq!(hash(&replacement).in_place_of(&hash(&item("old", Some((7, 1))))), hash(&expected));
     }
 }
 
@@ -76,7 +78,7 @@ fn lines_of(tail: &Tail, wanted: &[String]) -> String {
 }
 
 fn items(history: &InForce) -> Vec<ItemHash> {
-    history.items.iter().copied().collect()
+    history.items().collect()
 }
 
 fn any_item() -> impl Strategy<Value = String> {
@@ -113,14 +115,49 @@ fn any_event() -> impl Strategy<Value = String> {
     ]
 }
 
-fn replayed(lines: &str) -> InForce {
+/// A session with these lines behind its `session_start`.
+fn file_with(lines: &str) -> tempfile::NamedTempFile {
     let start = line(
         "session_start",
         r#"{"sessionId":"s","projectHash":"h","workspaceDirs":[],"provider":"p","model":"m","startTime":"t"}"#,
     );
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), start + lines).unwrap();
-    InForce::of_file(file.path()).unwrap().0
+    file
+}
+
+fn replayed(lines: &str) -> InForce {
+    InForce::of_file(file_with(lines).path()).unwrap().0
+}
+
+/// The items of a replay: the offset and the hash of each.
+fn replayed_items(path: &Path, mode: Mode) -> Vec<(u64, ItemHash)> {
+    let replay = Replay::open(path, FoldOptions { mode, ..FoldOptions::default() }).and_then(Replay::complete).unwrap();
+    let hash = |item: &ItemRef| {
+        let mut text = Vec::new();
+        item.append_to(&mut text, replay.markers(), replay.source()).unwrap();
+        (item.offset, ItemHash::of(&text))
+    };
+    replay.items().iter().map(hash).collect()
+}
+
+/// The offset of the line of each item that the changes of lines leave, and the offsets of the lines with an item in the history.
+fn items_of_lines(path: &Path, mode: Mode) -> (Vec<u64>, Vec<u64>) {
+    let options = RecordOptions { mode, history: true, changes: true, ..RecordOptions::default() };
+    let mut reader = RecordReader::open(path, options).unwrap();
+    let (mut items, mut remaining) = (Vec::new(), Vec::new());
+    while reader
+        .read(&mut |line| {
+            for change in line.changes {
+                let end = items.len() - change.behind as usize;
+                items.splice(end - change.removed as usize..end, vec![line.offset; change.added as usize]);
+            }
+            remaining.extend(line.in_history.filter(|holds| *holds).map(|_| line.offset));
+            true
+        })
+        .unwrap()
+    {}
+    (items, remaining)
 }
 
 proptest! {
@@ -134,11 +171,30 @@ proptest! {
     }
 
     #[test]
+    fn everything_that_keeps_a_history_has_the_items_of_the_replay(events in proptest::collection::vec(any_event(), 0..40)) {
+        let (text, mut along) = (events.concat(), InForce::default());
+        along.add_lines(text.as_bytes());
+        let file = file_with(&text);
+        let strict = replayed_items(file.path(), Mode::Strict);
+        prop_assert_eq!(items(&along), strict.iter().map(|item| item.1).collect::<Vec<_>>());
+        for mode in [Mode::Strict, Mode::Lenient] {
+            let expected = replayed_items(file.path(), mode);
+            let (lines, remaining) = items_of_lines(file.path(), mode);
+            let line_of = |item: &u64| remaining.iter().rev().find(|line| *line <= item).copied();
+            let expected_lines: Vec<_> = expected.iter().map(|item| line_of(&item.0)).collect();
+            prop_assert_eq!(lines.into_iter().map(Some).collect::<Vec<_>>(), expected_lines.clone());
+            prop_assert!(remaining.into_iter().all(|line| expected_lines.contains(&Some(line))));
+        }
+        let keys: Vec<_> = replayed_items(file.path(), Mode::Lenient).iter().map(|item| item.1.key()).collect();
+        prop_assert_eq!(history_keys(file.path()), keys);
+    }
+
+    #[test]
     fn the_tail_makes_a_replay_give_the_wanted_history(
         events in proptest::collection::vec(any_event(), 0..30),
         wanted in proptest::collection::vec(any_item(), 0..12),
     ) {
-        let before = replayed(&events.concat());
+        let mut before = replayed(&events.concat());
         let hashes: Vec<_> = wanted.iter().map(|item| hash(item)).collect();
         let tail = before.tail_to(&hashes);
         prop_assert_eq!(items(&replayed(&(events.concat() + &lines_of(&tail, &wanted)))), hashes);
@@ -167,7 +223,7 @@ proptest! {
 #[test]
 fn a_change_of_an_item_with_a_key_is_a_replacement_in_place() {
     let old: Vec<_> = (0..5).map(|at| item("old", Some((at, 0)))).collect();
-    let before = InForce::of_items(old.iter().map(|item| hash(item)));
+    let mut before = InForce::of_items(old.iter().map(|item| hash(item)));
     let mut wanted = items(&before);
     wanted[1] = hash(&item("new", Some((1, 0))));
     assert_eq!(before.tail_to(&wanted), Tail { replaced: vec![(1, 1)], appended_from: 5, ..Tail::default() });
@@ -181,8 +237,9 @@ fn a_change_of_an_item_with_a_key_is_a_replacement_in_place() {
 #[test]
 fn a_rewind_names_a_key_only_if_replay_would_cut_there() {
     let own = [item("a", Some((1, 0))), item("b", None), item("c", Some((1, 0)))];
-    let before = InForce::of_items(own.iter().map(|item| hash(item)));
-    let wanted = |kept: usize| items(&before)[..kept].to_vec();
+    let mut before = InForce::of_items(own.iter().map(|item| hash(item)));
+    let all = items(&before);
+    let wanted = |kept: usize| all[..kept].to_vec();
     assert_eq!(before.tail_to(&wanted(2)), Tail { removed: 1, cut: None, appended_from: 2, ..Tail::default() });
     assert_eq!(before.tail_to(&wanted(1)), Tail { removed: 2, cut: None, appended_from: 1, ..Tail::default() });
     assert_eq!(before.tail_to(&wanted(0)), Tail { removed: 3, cut: Some(1), appended_from: 0, ..Tail::default() });
