@@ -3,7 +3,6 @@ import { chmodSync, existsSync, readFileSync, readdirSync, statSync, writeFileSy
 import { join } from 'node:path'
 import { describe, expect } from 'vitest'
 import {
-  CONTINUE_LATEST,
   archiveSession,
   describeSessions,
   listContinueTargets,
@@ -11,13 +10,13 @@ import {
   nameSession,
   readSessionHeaders,
   restoreSession,
-  resumeSession,
   searchSessions,
 } from '../../index.js'
 import { contentIdOf, idsNamedIn, reference } from '../support/plain-media'
 import { projectOf, sessionWith } from '../support/project-files.js'
 import { fc, test } from '../support/property'
-import { PROJECT_HASH, START_PAYLOAD, content, envelope, item } from '../support/session-file.js'
+import { resumedAndEnded } from '../support/resuming'
+import { PROJECT_HASH, content, envelope } from '../support/session-file.js'
 
 const NAME = 'session-1.jsonl'
 const LIST = 'session-1.media.json'
@@ -36,16 +35,6 @@ function place(text = sessionWith('abc', content('look'), shown(reference('one',
     text,
   }
 }
-
-const resume = (directory: string) =>
-  resumeSession({
-    continueRef: CONTINUE_LATEST,
-    projectHash: PROJECT_HASH,
-    chatsDir: directory,
-    currentProvider: START_PAYLOAD.provider,
-    currentModel: START_PAYLOAD.model,
-    workspaceDirs: [],
-  })
 
 describe('the list of the images of an archived session', () => {
   test('has each id once, in order, and goes when the session is restored', async () => {
@@ -105,10 +94,7 @@ describe('the list of the images of an archived session', () => {
   test('goes with whatever restores the archive by itself', async () => {
     for (const write of [
       async ({ directory }: ReturnType<typeof place>) => {
-        const result = await resume(directory)
-        if (!result.ok) throw new Error(result.error)
-        result.recording.recordContent(item('human', 'more'))
-        await result.recording.dispose()
+        await resumedAndEnded(directory)
       },
       async ({ directory }: ReturnType<typeof place>) => {
         await nameSession(

@@ -196,6 +196,21 @@ const CALLS: Record<string, Call[]> = {
     ['options', 'a', 'b', null],
     ...members('options', {}, { projectHash: [1], receiptPath: [''], dryRun: [1], ...SCAN }, ['a', 'b']),
   ],
+  exportSession: [
+    ...each('path', [7, ''], (value) => [value, 'x', { format: 'atif' }]),
+    ['dest', 'x', null, { format: 'atif' }],
+    ['options', 'x', 'y'],
+    ...members('options', { format: 'atif' }, { format: ['csv'], signal: [1] }, ['x', 'y']),
+  ],
+  importSession: [
+    ['options', 'x', undefined],
+    ...members(
+      'options',
+      { chatsDir: 'd', projectHash: 'h' },
+      { chatsDir: [undefined], projectHash: [''], sessionId: ['a b'], workspaceDirs: [[1]] },
+      ['x'],
+    ),
+  ],
   sessionLockPath: [
     ['chatsDir', '', 'id'],
     ['sessionId', '/c', 1],

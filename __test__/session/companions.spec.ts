@@ -5,7 +5,6 @@ import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect } from 'vitest'
 import {
-  SessionRecordingService,
   acquireSessionLock,
   archiveSession,
   cleanUpLocks,
@@ -20,7 +19,8 @@ import {
 import { directoryOf } from '../support/file-directory.js'
 import { sessionWith } from '../support/project-files.js'
 import { fc, test } from '../support/property'
-import { PROJECT_HASH, content } from '../support/session-file.js'
+import { startedRecorder } from '../support/recording'
+import { content } from '../support/session-file.js'
 
 const SOURCE = fileURLToPath(new URL('../../crates/core/tests/agents/made/claude-mixed.jsonl', import.meta.url))
 const ID = 's-claude'
@@ -188,18 +188,7 @@ describe('without its session', () => {
       await lock.release()
     }
     const exclusive = directoryOf()
-    const recorder = new SessionRecordingService({
-      sessionId: 'abc',
-      projectHash: PROJECT_HASH,
-      chatsDir: exclusive,
-      workspaceDirs: [],
-      provider: 'p',
-      model: 'm',
-      exclusive: true,
-    })
-    recorder.recordContent({ speaker: 'human', blocks: [] })
-    await recorder.flush()
-    const path = recorder.getFilePath()!
+    const { recorder, path } = await startedRecorder({ chatsDir: exclusive, exclusive: true })
     writeFileSync(`${path}.receipt.jsonl`, RECEIPT)
     // Gone, but its lock is not.
     rmSync(path)

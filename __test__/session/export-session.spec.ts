@@ -100,27 +100,6 @@ describe('exportSession', () => {
     })
     expect([readFileSync(dest, 'utf8'), existsSync(`${dest}.media`)]).toEqual(['mine', false])
   })
-
-  test('rejects with the reason of an aborted signal', async () => {
-    const dest = destination()
-    await expect(
-      exportSession(writeSession(conversation), dest, { ...ATIF, signal: AbortSignal.abort('enough') }),
-    ).rejects.toBe('enough')
-    expect(existsSync(dest)).toBe(false)
-  })
-
-  test.each([
-    [[7, 'x', ATIF], 'path'],
-    [['', 'x', ATIF], 'path'],
-    [['x', null, ATIF], 'dest'],
-    [['x', 'y'], 'options'],
-    [['x', 'y', { format: 'csv' }], 'options.format'],
-    [['x', 'y', { ...ATIF, signal: 1 }], 'options.signal'],
-  ])('throws at once for %j', (given, name) => {
-    expect(() => (exportSession as (...given: unknown[]) => void)(...given)).toThrow(
-      expect.objectContaining({ name: 'TypeError', message: expect.stringContaining(name) }),
-    )
-  })
 })
 
 describe('session-tape export', () => {

@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect } from 'vitest'
 import {
-  CONTINUE_LATEST,
   describeSessions,
   forkSession,
   listContinueTargets,
@@ -12,12 +11,12 @@ import {
   readSessionHeader,
   readSessionRecords,
   replaySession,
-  resumeSession,
   type ContinueTarget,
 } from '../../index.js'
 import { checkpoint, projectOf } from '../support/project-files.js'
 import { test } from '../support/property'
-import { content, envelope, item, PROJECT_HASH, start, START_PAYLOAD, textsOf } from '../support/session-file'
+import { resumed } from '../support/resuming'
+import { content, envelope, item, PROJECT_HASH, start, textsOf } from '../support/session-file'
 
 const FORKED = { parentSessionId: 'parent', parentSequence: 9, checkpointId: 'c', checkpointName: 'here' }
 /** As the CLI forks: its header, the records of the history with the numbers that they had, then where it comes from. */
@@ -32,14 +31,6 @@ const child = [
   .map((line) => `${line}\n`)
   .join('')
 const directoryOf = (text: string): string => projectOf({ 'session-child.jsonl': text })
-const request = (chatsDir: string) => ({
-  continueRef: CONTINUE_LATEST,
-  projectHash: PROJECT_HASH,
-  chatsDir,
-  currentProvider: START_PAYLOAD.provider,
-  currentModel: START_PAYLOAD.model,
-  workspaceDirs: [],
-})
 const numbersOf = (path: string): number[] =>
   readFileSync(path, 'utf8')
     .trimEnd()
@@ -93,10 +84,9 @@ describe('a session whose header has the number 0', () => {
       [child.slice(0, child.indexOf('\n') + 1), [0, 1, 2]],
     ] as const) {
       const directory = directoryOf(text)
-      const resumed = await resumeSession(request(directory))
-      if (!resumed.ok) throw new Error(resumed.error)
-      resumed.recording.recordContent(item('human', 'd'))
-      await resumed.recording.dispose()
+      const { recording } = await resumed(directory)
+      recording.recordContent(item('human', 'd'))
+      await recording.dispose()
       expect(numbersOf(join(directory, 'session-child.jsonl'))).toStrictEqual(numbers)
       expect(await replaySession(join(directory, 'session-child.jsonl'), PROJECT_HASH, { strict: true })).toMatchObject(
         { ok: true, sequenceCorrupt: false, warnings: [] },

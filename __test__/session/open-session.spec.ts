@@ -106,21 +106,6 @@ beforeAll(async () => {
 })
 
 describe('a handle agrees with a replay', () => {
-  test('of a small session', async () => {
-    const filePath = writeSession(
-      session(content('a'), compressed('ab', 1), content('c'), content('d'), rewind(1), sessionEvent('x'), 'torn'),
-    )
-    const handle = await open(filePath)
-    expect(handle).toMatchObject({
-      lastSeq: 7,
-      eventCount: 7,
-      historyLength: 2,
-      sessionEvents: [{ severity: 'info', message: 'x' }],
-    })
-    expect(textsOf(await handle.items())).toStrictEqual(['ab', 'c'])
-    await expectAsReplayed(filePath)
-  })
-
   test('of a session without items', async () => {
     const handle = await open(writeSession(session()))
     expect(handle.historyLength).toBe(0)
@@ -168,21 +153,6 @@ describe('a handle agrees with a replay', () => {
         expectSameReplay(opened as ReplayResult, await replaySession(path()))
       },
     ))
-
-  test('for another project, and for arguments of a wrong type', async () => {
-    const filePath = writeSession(session())
-    expect(await openSession(filePath, 'other')).toStrictEqual({
-      ok: false,
-      error: `Project hash mismatch: expected other got ${PROJECT_HASH}`,
-      warnings: [],
-    })
-    const call = openSession as (...values: unknown[]) => Promise<unknown>
-    expect(() => call(7)).toThrow(
-      expect.objectContaining({ name: 'TypeError', message: expect.stringContaining('filePath') }),
-    )
-    expect(() => call(filePath, 7)).toThrow(/expectedProjectHash/)
-    expect(() => call(filePath, undefined, { throughSeq: '1' })).toThrow(/options\.throughSeq/)
-  })
 })
 
 describe('items', () => {

@@ -3,11 +3,9 @@ import { appendFileSync, mkdirSync, readFileSync, rmSync, statSync, unlinkSync }
 import { dirname } from 'node:path'
 import { fc, test } from '../support/property'
 import { describe, expect } from 'vitest'
-import { DEFAULT_MAX_QUEUE_BYTES } from '../../index.js'
 import type { Commit, SessionRecordLine } from '../../index.js'
 import {
   type Recorder,
-  type Warning,
   linesOf,
   newRecorder,
   pathOf,
@@ -39,30 +37,6 @@ function noting(order: number[]) {
 }
 
 describe('a commit', () => {
-  for (const durability of ['os', 'fsync'] as const) {
-    test(`is in the file when it resolves, with the end of its line (${durability})`, async () => {
-      const recorder = newRecorder({ durability })
-      for (let i = 0; i < 20; i++) {
-        const commit = await recorder.commit(i % 3 === 0 ? 'content' : 'note', content('ü'.repeat(i)))
-        const path = pathOf(recorder)
-        expect(commit).toEqual({ seq: i + 2, byteOffset: statSync(path).size })
-        expect(recorder.getPendingRecordCount()).toBe(0)
-        expect(recordsOf(path)).toHaveLength(i + 2)
-      }
-      await recorder.dispose()
-    })
-  }
-
-  test('one after the other or together: each has the end of its own line', async () => {
-    const { recorder, path } = await startedRecorder()
-    const commits = await Promise.all(
-      Array.from({ length: 300 }, (_, i) => recorder.commit('content', content('x'.repeat(i * 7)))),
-    )
-    const ends = endsOf(path)
-    expect(commits).toEqual(commits.map((_, i) => ({ seq: i + 3, byteOffset: ends[i + 2] })))
-    await recorder.dispose()
-  })
-
   test('64 in one turn are one batch', async () => {
     const batches: Commit[] = []
     const { recorder } = await startedRecorder({ onCommitWatermark: (commit) => void batches.push(commit) })
@@ -166,24 +140,6 @@ describe('a commit', () => {
     expect(() => recorder.commit('note', cycle)).toThrow(TypeError)
     expect(() => recorder.commit('', {})).toThrow(/type must be a non-empty string/)
     expect(await recorder.commit('note', 1)).toMatchObject({ seq: 3 })
-    await recorder.dispose()
-  })
-
-  test('is of the payload as it was at the call', async () => {
-    const { recorder, path } = await startedRecorder()
-    const payload = { n: 1 }
-    const commit = recorder.commit('note', payload)
-    payload.n = 2
-    await commit
-    expect(recordsOf(path).at(-1)!.payload).toEqual({ n: 1 })
-    await recorder.dispose()
-  })
-
-  test('works detached, and in the recorder of a subclass', async () => {
-    const { recorder } = await startedRecorder()
-    const { commit, waitForCommit, enqueue } = recorder
-    expect(await commit('note', 1)).toMatchObject({ seq: 3 })
-    expect(await waitForCommit(enqueue('note', 2))).toMatchObject({ seq: 4 })
     await recorder.dispose()
   })
 })
@@ -356,17 +312,6 @@ describe('order', () => {
     await Promise.all(refused)
   })
 
-  test('a later wait for an earlier record does not overtake it', async () => {
-    const { recorder } = await startedRecorder()
-    const lines = Array.from({ length: 10 }, (_, i) => recorder.enqueue('note', i)!)
-    const order: number[] = []
-    await Promise.all(
-      [9, 3, 7, 0, 3].map((index) => recorder.waitForCommit(lines[index]!).then(() => order.push(index))),
-    )
-    expect(order).toEqual([0, 3, 3, 7, 9])
-    await recorder.dispose()
-  })
-
   test('of waits of one turn is that of the records, also if all are in the file', async () => {
     const { recorder } = await startedRecorder()
     const lines = Array.from({ length: 10 }, (_, i) => recorder.enqueue('note', i)!)
@@ -434,16 +379,6 @@ describe('room in the queue', () => {
       await recorder.dispose()
     }
   })
-
-  test('has a default, and a limit that is none is refused', () => {
-    expect(DEFAULT_MAX_QUEUE_BYTES).toBe(64 * 1024 * 1024)
-    for (const maxQueueBytes of [-1, 1.5, NaN, -Infinity, 2 ** 53, '1', null]) {
-      expect(() => newRecorder({ maxQueueBytes: maxQueueBytes as number }), String(maxQueueBytes)).toThrow(
-        /^Session recording queue byte limit must be a non-negative safe integer or Infinity$/,
-      )
-    }
-    expect(newRecorder({ maxQueueBytes: Infinity }).isActive()).toBe(true)
-  })
 })
 
 describe('a commit that fails', () => {
@@ -474,15 +409,6 @@ describe('a commit that fails', () => {
     await expect(recorder.commit('content', content('lost'))).rejects.toMatchObject({ code: 'EISDIR' })
     expect(await recorder.waitForCommit(kept)).toEqual(before)
     await recorder.dispose().catch(() => {})
-  })
-
-  test('a file that cannot be created', async () => {
-    const { recorder, warnings } = watchedRecorder({ chatsDir: '/dev/null/chats' })
-    const buffered = recorder.waitForCommit(recorder.enqueue('note', 1))
-    const failed = await Promise.allSettled([buffered, recorder.commit('content', content('x'))])
-    for (const one of failed) expect(one).toMatchObject({ status: 'rejected', reason: { code: 'ENOTDIR' } })
-    expect(warnings).toMatchObject([{ code: 'ENOTDIR' }])
-    await recorder.dispose()
   })
 
   test('a recorder that was disposed of rejects, also what never got a file', async () => {
@@ -519,29 +445,6 @@ describe('the watermark', () => {
     expect(told.at(-1)).toEqual({ seq: 12, byteOffset: ends[11] })
     expect(told).toEqual(told.map(({ seq }) => ({ seq, byteOffset: ends[seq - 1] })))
     expect(told.map(({ seq }) => seq)).toEqual([...new Set(told.map(({ seq }) => seq))].sort((a, b) => a - b))
-  })
-
-  const failing: [name: string, observer: () => void][] = [
-    [
-      'throws',
-      () => {
-        throw new Error('broken')
-      },
-    ],
-    ['returns a promise that rejects', (() => Promise.reject(new Error('broken'))) as () => void],
-  ]
-  test.each(failing)('an observer that %s is reported once, and nothing is lost', async (_, observer) => {
-    const warnings: Warning[] = []
-    const recorder = newRecorder({ onCommitWatermark: observer, onWarning: (warning) => void warnings.push(warning) })
-    for (let i = 0; i < 5; i++) await recorder.commit('content', content(String(i)))
-    await turn()
-    expect(warnings).toMatchObject([
-      { code: 'ObserverFailed', filePath: pathOf(recorder), eventsDropped: 0, cause: { message: 'broken' } },
-    ])
-    expect(recorder.isActive()).toBe(true)
-    await recorder.dispose()
-    expect(linesOf(pathOf(recorder))).toHaveLength(6)
-    expect(warnings).toHaveLength(1)
   })
 
   test('may record, and dispose of the recorder', async () => {

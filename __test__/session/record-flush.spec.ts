@@ -11,10 +11,8 @@ import {
   newRecorder,
   pathOf,
   recordedSession,
-  recorderConfig,
   recordsOf,
   said,
-  SessionRecordingService,
   startedRecorder,
 } from '../support/recording'
 import { canTrace, childReport, isLinux, runChild } from '../support/processes'
@@ -32,15 +30,6 @@ const burst = fc.tuple(fc.integer({ min: 0, max: 150 }), fc.oneof(fc.constant(0)
 const durability = fc.constantFrom('os' as const, 'fsync' as const)
 
 describe('flush', () => {
-  test('before any content it resolves at once and writes nothing', async () => {
-    const config = recorderConfig()
-    const recorder = new SessionRecordingService(config)
-    recorder.recordSessionEvent('info', 'buffered')
-    await recorder.flush()
-    expect(existsSync(config.chatsDir)).toBe(false)
-    expect(recorder.getPendingRecordCount()).toBe(2)
-  })
-
   test.prop([fc.array(burst, { minLength: 1, maxLength: 5 }), durability], { numRuns: 25 })(
     'when it resolves, everything that was enqueued before it is in the file',
     async (bursts, durability) => {
@@ -230,23 +219,6 @@ describe('dispose', () => {
     expect(recorder.dispose()).toBe(first)
   })
 
-  test('without any content it leaves no file', async () => {
-    const config = recorderConfig()
-    const recorder = new SessionRecordingService(config)
-    recorder.recordSessionEvent('info', 'never seen')
-    await recorder.dispose()
-    expect(existsSync(config.chatsDir)).toBe(false)
-    expect(recorder.isActive()).toBe(false)
-  })
-
-  test('a flush that was waiting resolves as well', async () => {
-    const recorder = newRecorder()
-    recorder.recordContent(said('x'))
-    const flushed = recorder.flush().then(() => countOf(pathOf(recorder)))
-    await recorder.dispose()
-    expect(await flushed).toBe(2)
-  })
-
   test('does not call onWarning', async () => {
     const onWarning = vi.fn()
     const recorder = newRecorder({ onWarning })
@@ -299,14 +271,4 @@ describe('the number of pending records and bytes', () => {
       expect(waiting).toBe(statSync(path).size - Buffer.byteLength(content))
     },
   )
-
-  test('never exceeds that of the enqueued records, and is never negative', () => {
-    const recorder = newRecorder()
-    recorder.recordContent(said('x'))
-    for (let i = 0; i < 2000; i++) {
-      recorder.enqueue('note', { i })
-      expect(recorder.getPendingRecordCount()).toBeLessThanOrEqual(i + 3)
-      expect(recorder.getPendingByteCount()).toBeGreaterThanOrEqual(0)
-    }
-  })
 })

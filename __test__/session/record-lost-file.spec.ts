@@ -7,7 +7,6 @@ import {
   appendFileSync,
   existsSync,
   mkdirSync,
-  readFileSync,
   readdirSync,
   renameSync,
   rmSync,
@@ -16,11 +15,10 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { constants } from 'node:os'
-import { basename, dirname } from 'node:path'
+import { dirname } from 'node:path'
 import { fc, test } from '../support/property'
 import { afterAll, beforeAll, describe, expect } from 'vitest'
 import {
-  type Recorder,
   type Warning,
   eventually,
   freshDirectory,
@@ -42,12 +40,6 @@ afterAll(() => {
   expect(unhandled).toEqual([])
 })
 
-/** Records three contents at once and waits for the flush, which must resolve: the CLI continues. */
-async function recordThreeMore(recorder: Recorder): Promise<void> {
-  for (const text of ['a', 'b', 'c']) recorder.recordContent(said(text))
-  await recorder.flush()
-}
-
 describe('a file that is no longer what it was', () => {
   test('deleted between batches: ENOENT, and no headless file takes its place', async () => {
     const { recorder, warnings, path } = await startedRecorder()
@@ -63,33 +55,6 @@ describe('a file that is no longer what it was', () => {
     expect(recorder.isActive()).toBe(false)
     expect(existsSync(path)).toBe(false)
     expect(readdirSync(dirname(path))).toEqual([])
-  })
-
-  test('its directory deleted', async () => {
-    const { recorder, warnings, path } = await startedRecorder()
-    rmSync(dirname(path), { recursive: true })
-    await recordThreeMore(recorder)
-    expect((await theWarning(warnings)).code).toBe('ENOENT')
-    expect(existsSync(dirname(path))).toBe(false)
-  })
-
-  test('moved away: the moved file stays as it was', async () => {
-    const { recorder, warnings, path } = await startedRecorder()
-    const before = readFileSync(path)
-    renameSync(path, `${path}.old`)
-    await recordThreeMore(recorder)
-    expect((await theWarning(warnings)).code).toBe('ENOENT')
-    expect(readdirSync(dirname(path))).toEqual([`${basename(path)}.old`])
-    expect(readFileSync(`${path}.old`)).toEqual(before)
-  })
-
-  test('its directory replaced by a file: ENOTDIR', async () => {
-    const { recorder, warnings, path } = await startedRecorder()
-    rmSync(dirname(path), { recursive: true })
-    writeFileSync(dirname(path), 'not a directory')
-    await recordThreeMore(recorder)
-    expect((await theWarning(warnings)).code).toBe('ENOTDIR')
-    expect(readFileSync(dirname(path), 'utf8')).toBe('not a directory')
   })
 
   test('replaced by a directory: the pending flushes reject with the error that Node would report', async () => {
@@ -139,23 +104,6 @@ describe('a file that is no longer what it was', () => {
       ['throwingOnWarning', freshDirectory()],
     )
     expect(report).toEqual({ calls: 1, active: false, flush: 'resolved', disposed: 'resolved' })
-  })
-
-  test('every later call is a no-op', async () => {
-    const { recorder, warnings, path } = await startedRecorder()
-    unlinkSync(path)
-    await recordThreeMore(recorder)
-    await theWarning(warnings)
-    const cycle: Record<string, unknown> = {}
-    cycle.self = cycle
-    recorder.enqueue('content', cycle)
-    recorder.recordContent(said('ignored'))
-    expect(recorder.getPendingRecordCount()).toBe(0)
-    expect(recorder.getPendingByteCount()).toBe(0)
-    await recorder.flush()
-    await recorder.dispose()
-    expect(existsSync(path)).toBe(false)
-    expect(warnings).toHaveLength(1)
   })
 
   type Loss = [code: string, lose: (path: string) => void]

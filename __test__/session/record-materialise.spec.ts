@@ -36,23 +36,6 @@ describe('before the first content', () => {
     expect(existsSync(dirname(chatsDir))).toBe(false)
   })
 
-  test.prop([fc.nat({ max: 30 }), fc.nat({ max: 5 })], { numRuns: 30 })(
-    'buffered records come first, in order, with the seq that they already had',
-    async (before, after) => {
-      const recorder = newRecorder()
-      for (let i = 0; i < before; i++) recorder.enqueue('note', { i })
-      recorder.recordContent(said('now'))
-      for (let i = 0; i < after; i++) recorder.enqueue('note', { i: before + i })
-      await recorder.dispose()
-      const records = recordsOf(pathOf(recorder))
-      expect(records.map((record) => record.seq)).toEqual(records.map((_, i) => i + 1))
-      expect([records[0]!.type, records[1 + before]!.type]).toEqual(['session_start', 'content'])
-      expect(records.filter((record) => record.type === 'note').map((record) => record.payload.i)).toEqual(
-        Array.from({ length: before + after }, (_, i) => i),
-      )
-    },
-  )
-
   test('a content, a title and a name create the file, through whichever method they are recorded', async () => {
     const ways: [type: string, record: (recorder: Recorder) => unknown][] = [
       ['content', (recorder) => recorder.recordContent(said('x'))],
@@ -165,25 +148,6 @@ describe('the file', () => {
     expect(existsSync(join(chatsDir, 'nowhere'))).toBe(false)
   })
 
-  test('replaces the characters of an id that a file name cannot contain', async () => {
-    const cases: [id: string, shown: string][] = [
-      ['a/b\\c:d*e?', 'a_b_c_d_'],
-      ['"<>|\u0000\u001f\u007fz', '_______z'],
-      ['../../etc', '.._.._et'],
-      ['a\nb\tc', 'a_b_c'],
-      ['naïve-日本', 'naïve-日本'],
-      ['half \ud83d', 'half _'],
-    ]
-    for (const [sessionId, shown] of cases) {
-      const chatsDir = freshDirectory()
-      const recorder = newRecorder({ chatsDir, sessionId })
-      recorder.recordContent(said('x'))
-      await recorder.dispose()
-      expect(readdirSync(chatsDir), sessionId).toEqual([`session-2026-02-03T04-05-${shown}.jsonl`])
-      expect(await replaySession(pathOf(recorder))).toMatchObject({ ok: true, metadata: { sessionId } })
-    }
-  })
-
   const codeUnit = fc.oneof(
     fc.integer({ min: 0, max: 0xffff }),
     fc.integer({ min: 0, max: 0x7f }),
@@ -227,50 +191,21 @@ describe('a file that cannot be created', () => {
     expect([recorder.getPendingRecordCount(), recorder.getPendingByteCount()]).toEqual([0, 0])
   })
 
-  test('a chats directory that is a file', async () => {
-    const chatsDir = join(freshDirectory(), 'chats')
-    writeFileSync(chatsDir, 'x')
+  test.each([
+    ['is a file', 'EEXIST', (chatsDir: string) => (writeFileSync(chatsDir, 'x'), chatsDir)],
+    [
+      'is below a circle of links',
+      'ELOOP',
+      (chatsDir: string) => (symlinkSync('chats', chatsDir), join(chatsDir, 'deeper')),
+    ],
+    ['has a name that is too long', 'ENAMETOOLONG', (chatsDir: string) => join(chatsDir, '..', 'x'.repeat(300))],
+  ] as const)('a chats directory that %s: %s', async (_, code, make) => {
+    const chatsDir = make(join(freshDirectory(), 'chats'))
     const { recorder, warnings } = watchedRecorder({ chatsDir })
     recorder.recordContent(said('x'))
-    await expect(recorder.flush()).rejects.toMatchObject({ code: 'EEXIST', syscall: 'mkdir', path: chatsDir })
-    expect(warnings).toMatchObject([{ code: 'EEXIST', eventsDropped: 2 }])
-    expect(readFileSync(chatsDir, 'utf8')).toBe('x')
-  })
-
-  test('a chats directory that is a circle of links', async () => {
-    const chatsDir = join(freshDirectory(), 'chats')
-    symlinkSync('chats', chatsDir)
-    const { recorder, warnings } = watchedRecorder({ chatsDir: join(chatsDir, 'deeper') })
-    recorder.recordContent(said('x'))
-    await expect(recorder.flush()).rejects.toMatchObject({
-      code: 'ELOOP',
-      syscall: 'mkdir',
-      path: join(chatsDir, 'deeper'),
-    })
-    expect(warnings).toMatchObject([{ code: 'ELOOP', eventsDropped: 2 }])
-  })
-
-  test('a name that is longer than the file system allows', async () => {
-    const chatsDir = join(freshDirectory(), 'x'.repeat(300))
-    const { recorder, warnings } = watchedRecorder({ chatsDir })
-    expect(() => recorder.recordContent(said('x'))).not.toThrow()
-    await expect(recorder.flush()).rejects.toMatchObject({ code: 'ENAMETOOLONG', syscall: 'mkdir', path: chatsDir })
-    expect(warnings).toMatchObject([{ code: 'ENAMETOOLONG', eventsDropped: 2 }])
-    expect(recorder.isActive()).toBe(false)
-    expect(await recorder.flush()).toBeUndefined()
+    await expect(recorder.flush()).rejects.toMatchObject({ code, syscall: 'mkdir', path: chatsDir })
+    expect(warnings).toMatchObject([{ code, eventsDropped: 2 }])
+    expect([recorder.isActive(), await recorder.flush()]).toEqual([false, undefined])
     await recorder.dispose()
   })
-
-  test.prop([fc.nat({ max: 20 })], { numRuns: 15 })(
-    'every buffered record is counted, and so is the content',
-    async (buffered) => {
-      const file = join(freshDirectory(), 'file')
-      writeFileSync(file, 'x')
-      const { recorder, warnings } = watchedRecorder({ chatsDir: join(file, 'chats') })
-      for (let i = 0; i < buffered; i++) recorder.recordRewind(i)
-      recorder.recordContent(said('x'))
-      await eventually('the warning', () => warnings.length > 0)
-      expect(warnings.map((warning) => warning.eventsDropped)).toEqual([buffered + 2])
-    },
-  )
 })

@@ -278,22 +278,6 @@ describe('what is recorded meanwhile', () => {
     }
   })
 
-  test('two purges follow each other, and so does what is flushed after them', async () => {
-    const { recorder, path } = await startedRecorder()
-    const seqs = Promise.all([
-      recorder.recordSemanticMediaPurgeRows(stream([said('a')], turn), at(0)),
-      recorder.recordSemanticMediaPurgeRows(stream([said('b')]), at(0)),
-    ])
-    await recorder.flush()
-    expect((await seqs).map(({ seq }) => seq)).toEqual([3, 4])
-    expect(
-      recordsOf(path)
-        .slice(2)
-        .map(({ payload }) => payload.history[0].blocks[0].text),
-    ).toEqual(['a', 'b'])
-    await recorder.dispose()
-  })
-
   test('is compared with what the purge has made of the history', async () => {
     const { recorder, path } = await startedRecorder()
     const items = [said('a'), said('b')]

@@ -120,15 +120,4 @@ describe('a wait by number', () => {
     await expect(recorder.waitForCommitSequence(3)).rejects.toThrow(/no record with the seq 3/)
     await recorder.dispose()
   })
-
-  test('works detached, as all methods do', async () => {
-    const { recorder } = await startedRecorder()
-    const { onCommitWatermark, waitForCommitSequence, getLastEnqueuedSequence, prepareContentBatch } = recorder
-    onCommitWatermark(() => {})()
-    const { publish, finalize } = prepareContentBatch([said('a')])
-    publish()
-    finalize()
-    expect(await waitForCommitSequence(getLastEnqueuedSequence())).toMatchObject({ seq: 3 })
-    await recorder.dispose()
-  })
 })

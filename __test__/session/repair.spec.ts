@@ -12,11 +12,12 @@ import {
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { describe, expect } from 'vitest'
-import { repairSession, replaySession, resumeSession, SessionRecordingService } from '../../index.js'
+import { repairSession, replaySession } from '../../index.js'
 import { eachCase } from '../support/each-case'
 import { directoryOf } from '../support/file-directory'
 import { childReport, mountNamespace, runChild } from '../support/processes'
 import { test } from '../support/property'
+import { resumed } from '../support/resuming'
 import { content, envelope, item, PROJECT_HASH, start, textsOf } from '../support/session-file'
 import { NAME, linesOf, repaired, text } from '../support/repairing'
 
@@ -94,12 +95,6 @@ describe('damage of public reports', () => {
       LINES[1],
       LINES[3],
     ])
-  })
-
-  test('two records in one line', async () => {
-    const { receipt, lines } = await repaired(`${LINES[0]}\n${LINES[1]}${LINES[2]}\n${LINES[3]}\n`)
-    expect(lines).toEqual(LINES)
-    expect(receipt).toMatchObject({ records: 4, recovered: 2, fragments: [], lostBytes: 0 })
   })
 
   test('a block of NULs, as a file has that was enlarged and never written', async () => {
@@ -244,34 +239,16 @@ describe('the records', () => {
     expect(lines).toEqual([LINES[0], LINES[1], LINES[2]!.replace('ö', '\ufffd\ufffd'), LINES[3]])
     expect(receipt.warnings).toEqual(['Replaced bytes that are not UTF-8 by U+FFFD in 1 records'])
   })
-
-  test('that a tool has printed stay in their strings', async () => {
-    const inner = text(LINES)
-    const printed = linesOf(start(), content(inner, 'tool'), content(JSON.stringify(inner)), content('last'))
-    expect((await repaired(text(printed))).receipt.changed).toBe(false)
-    const torn = `${printed[0]}\n${printed[1]!.slice(0, -30)}${printed[2]}\n${printed[3]}\n`
-    const { lines } = await repaired(torn)
-    expect(lines).toEqual([printed[0], printed[2], printed[3]])
-  })
 })
 
 test('a repaired session can be resumed', async () => {
   const { directory, destination } = await repaired(`${LINES[0]}\n${LINES[1]!.slice(0, 40)}${LINES[2]}\n`)
   const chatsDir = mkdtempSync(join(directory, 'chats-'))
   writeFileSync(join(chatsDir, NAME), readFileSync(destination))
-  const resumed = await resumeSession({
-    continueRef: '1',
-    projectHash: PROJECT_HASH,
-    chatsDir,
-    currentProvider: 'acme',
-    currentModel: 'other',
-    workspaceDirs: [],
-  })
-  if (!resumed.ok) throw new Error(resumed.error)
-  expect(resumed.warnings).toEqual([])
-  expect(textsOf(resumed.history)).toEqual(['zwölf "2"'])
-  resumed.recording.recordContent(item('human', 'more'))
-  await resumed.recording.dispose()
+  const { history, warnings, recording } = await resumed(chatsDir)
+  expect([textsOf(history), warnings]).toEqual([['zwölf "2"'], []])
+  recording.recordContent(item('human', 'more'))
+  await recording.dispose()
   expect(await replaySession(join(chatsDir, NAME), PROJECT_HASH, { strict: true })).toMatchObject({
     ok: true,
     warnings: [],
@@ -323,25 +300,6 @@ describe('a repair that does not happen', () => {
     ).rejects.toBe(thrown)
     expect(readdirSync(directory)).toEqual([NAME])
   })
-
-  test('was given arguments of the wrong type', () => {
-    const call =
-      (...args: any[]) =>
-      () =>
-        void (repairSession as any)(...args)
-    for (const [args, name] of [
-      [[1, 'a'], 'source'],
-      [['a', ''], 'destination'],
-      [['a', 'b', null], 'options'],
-      [['a', 'b', { projectHash: 1 }], 'options.projectHash'],
-      [['a', 'b', { receiptPath: '' }], 'options.receiptPath'],
-      [['a', 'b', { dryRun: 1 }], 'options.dryRun'],
-      [['a', 'b', { signal: {} }], 'options.signal'],
-      [['a', 'b', { onProgress: 1 }], 'options.onProgress'],
-    ] as const) {
-      expect(call(...args)).toThrow(new RegExp(`${name.replace('.', '\\.')}`))
-    }
-  })
 })
 
 test('text without an end takes linear time', async () => {
@@ -352,22 +310,4 @@ test('text without an end takes linear time', async () => {
   }
   const { receipt } = await repaired(`${rest}${'{'.repeat(50 << 20)}\n${LINES[2]}\n`)
   expect(receipt).toMatchObject({ records: 3, lostBytes: 50 << 20 })
-})
-
-test('what the recorder has written is never damaged', async () => {
-  const chatsDir = directoryOf()
-  const recorder = new SessionRecordingService({
-    sessionId: 'abc',
-    projectHash: PROJECT_HASH,
-    chatsDir,
-    workspaceDirs: [],
-    provider: 'acme',
-    model: 'm',
-  })
-  for (let at = 0; at < 100; at++) recorder.recordContent(item('tool', text(LINES).slice(at)))
-  await recorder.dispose()
-  expect(await repairSession(recorder.getFilePath()!, join(chatsDir, 'copy'))).toMatchObject({
-    changed: false,
-    records: 101,
-  })
 })

@@ -5,11 +5,9 @@ import { fc, test } from '../support/property'
 import { foldCheckpoints } from '../../index.js'
 import type { SessionRecordLine } from '../../index.js'
 import { replayOf, replayedOf, rewind, session, written } from '../support/session-file.js'
-import type { Event } from '../support/session-file.js'
 import { anyEvents, checkpointEvent, runs } from '../support/session-arbitraries.js'
 import { anyFile } from '../support/line-arbitraries.js'
 import { expectSame } from '../support/same-replay.js'
-const deleted = (checkpointId: unknown): Event => ['checkpoint_deleted', { checkpointId }]
 
 describe('foldCheckpoints', () => {
   test('ignores everything that is not a valid event about a checkpoint', () => {

@@ -3,16 +3,7 @@
 import { describe, expect } from 'vitest'
 import { fc, test } from '../support/property'
 import { replaySession } from '../../index.js'
-import {
-  PROJECT_HASH,
-  content,
-  envelope,
-  file,
-  replayOf,
-  replayedOf,
-  session,
-  writeSession,
-} from '../support/session-file.js'
+import { PROJECT_HASH, envelope, file, replayOf, replayedOf, session, writeSession } from '../support/session-file.js'
 import type { Event } from '../support/session-file.js'
 import { KNOWN_TYPES, anyEvents, anyItem, runs } from '../support/session-arbitraries.js'
 import { expectSameReplay } from '../support/same-replay.js'

@@ -14,7 +14,8 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join, relative } from 'node:path'
 import { afterAll, describe, expect } from 'vitest'
 import { fc, test } from '../support/property'
-import { SessionRecordingService, removeSessionFiles } from '../../index.js'
+import { recordedSession } from '../support/recording'
+import { removeSessionFiles } from '../../index.js'
 
 const root = realpathSync(mkdtempSync(join(tmpdir(), 'session-tape-')))
 afterAll(() => rmSync(root, { recursive: true, force: true }))
@@ -28,17 +29,7 @@ function fresh(): string {
 
 /** A recorded session, with the lock file that an exclusive recorder left. */
 async function session(chatsDir: string): Promise<string> {
-  const recorder = new SessionRecordingService({
-    sessionId: 'süß',
-    projectHash: 'h',
-    chatsDir,
-    workspaceDirs: [],
-    provider: 'p',
-    model: 'm',
-  })
-  recorder.recordContent({ speaker: 'ai', blocks: [{ type: 'text', text: 'x' }] })
-  await recorder.dispose()
-  const path = recorder.getFilePath()!
+  const path = await recordedSession({ sessionId: 'süß', chatsDir })
   writeFileSync(`${path}.lock`, '{}')
   return path
 }
@@ -112,8 +103,7 @@ describe('removeSessionFiles', () => {
     await expect(removeSessionFiles(join(dirname(directory), 'nowhere', 'a.jsonl'))).resolves.toBeUndefined()
   })
 
-  test('wrong arguments throw synchronously', () => {
-    for (const path of [undefined, null, 1, '', {}]) expect(() => removeSessionFiles(path as string)).toThrow(TypeError)
+  test('takes no options', () => {
     expect(() => (removeSessionFiles as (...all: unknown[]) => unknown)('x', { snapshotDir: 's' })).toThrow(
       "options has no member 'snapshotDir': the function has no options",
     )

@@ -211,14 +211,6 @@ describe('verifySessionMedia', () => {
   })
 })
 
-test('arguments of another type throw at once', () => {
-  for (const args of [[7], [undefined], ['a', 7], ['a', { signal: 7 }]]) {
-    expect(() => readSessionMedia(...(args as [string]))).toThrow(TypeError)
-    expect(() => verifySessionMedia(...(args as [string]))).toThrow(TypeError)
-  }
-  for (const mediaDir of [7, '', null]) expect(() => verifySessionMedia('a', { mediaDir } as {})).toThrow(TypeError)
-})
-
 test('an aborted signal ends both', async () => {
   const { file } = projectWith(EVENTS, [])
   const signal = AbortSignal.abort(new Error('enough'))

@@ -1,5 +1,5 @@
 /** Sessions of sub-agents: in no list and behind no reference unless asked for, deleted with their parents. And sessions that can't be read, as data. */
-import { readdirSync, writeFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { fc, test } from '../support/property'
 import { describe, expect } from 'vitest'
@@ -15,10 +15,10 @@ import {
   resolveSessionRef,
   resumeSession,
 } from '../../index.js'
-import type { ResumeRequest, SessionKind } from '../../index.js'
-import { PROJECT_HASH, content, session, start } from '../support/session-file.js'
-import { projectOf } from '../support/project-files.js'
-import { checkpoint, expectNoLock, sessionWith } from '../support/project-files.js'
+import type { SessionKind } from '../../index.js'
+import { PROJECT_HASH, content, session } from '../support/session-file.js'
+import { requestOf } from '../support/resuming'
+import { checkpoint, expectNoLock, projectOf, sessionWith } from '../support/project-files.js'
 
 const BOTH: SessionKind[] = ['main', 'subagent']
 
@@ -30,18 +30,8 @@ const textOf = (sessionId: string, more: Record<string, unknown> = {}): string =
 const subagent = (sessionId: string, parentSessionId?: string): string =>
   textOf(sessionId, { kind: 'subagent', ...(parentSessionId !== undefined && { parentSessionId }) })
 
-const request = (chatsDir: string, continueRef: string, more: Partial<ResumeRequest> = {}): ResumeRequest => ({
-  continueRef,
-  projectHash: PROJECT_HASH,
-  chatsDir,
-  currentProvider: 'p',
-  currentModel: 'm',
-  workspaceDirs: [],
-  ...more,
-})
-
 async function resumedId(chatsDir: string, continueRef: string, kinds?: SessionKind[]): Promise<string> {
-  const resumed = await resumeSession(request(chatsDir, continueRef, { kinds }))
+  const resumed = await resumeSession(requestOf(chatsDir, continueRef, { kinds }))
   if (!resumed.ok) return `${resumed.code}: ${resumed.error}`
   await resumed.recording.dispose()
   return resumed.metadata.sessionId
@@ -109,7 +99,7 @@ describe('a session of a sub-agent', () => {
     expect(() => describeSessions('x', wrong)).toThrow(/options\.kinds\[1\]/)
     expect(() => listContinueTargets('x', 'h', wrong)).toThrow(/options\.kinds\[1\]/)
     expect(() => deleteSession('r', 'x', 'h', wrong)).toThrow(/options\.kinds\[1\]/)
-    expect(() => resumeSession(request('x', 'r', wrong))).toThrow(/request\.kinds\[1\]/)
+    expect(() => resumeSession(requestOf('x', 'r', wrong))).toThrow(/request\.kinds\[1\]/)
   })
 })
 
@@ -264,25 +254,5 @@ describe('a session that can not be read', () => {
     expect(resolveSessionRef('1', [], skipped)).toMatchObject({ code: 'NoSessions' })
     expect(resolveSessionRef('', [], skipped)).toMatchObject({ code: 'NotFound' })
     expect(() => resolveSessionRef('x', [], [{}] as never)).toThrow(/unreadable\[0\]\.filePath must be a string/)
-  })
-})
-
-test('an exact deletion says that a session is not there, also where there is none at all', async () => {
-  const chatsDir = projectOf({})
-  expect(await deleteSession('gone', chatsDir, PROJECT_HASH, { exact: true })).toEqual({
-    ok: false,
-    code: 'NotFound',
-    error: 'Session not found: gone',
-  })
-  expect(await deleteSession('gone', join(chatsDir, 'none'), PROJECT_HASH, { exact: true })).toEqual({
-    ok: false,
-    code: 'NotFound',
-    error: 'Session not found: gone',
-  })
-  writeFileSync(join(chatsDir, 'session-1.jsonl'), session(start()))
-  expect(await deleteSession('gone', chatsDir, 'another-project', { exact: true })).toEqual({
-    ok: false,
-    code: 'NotFound',
-    error: 'Session not found: gone',
   })
 })
