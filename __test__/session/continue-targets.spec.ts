@@ -108,30 +108,6 @@ describe('the targets', () => {
     })
   })
 
-  test('with equal modification times are ordered by id, start and collision number, so that a position always denotes the same session', async () => {
-    const at = (sessionId: string, startTime: string) => file(start({ sessionId, startTime }))
-    const directory = directoryOf({
-      'session-2026-01-01T00-00-00-9-same.jsonl': at('same', '2026-01-01T00:00:00.000Z'),
-      'session-2026-01-01T00-00-00-10-same.jsonl': at('same', '2026-01-01T00:00:00.000Z'),
-      'session-2026-01-02T00-00-00-same.jsonl': at('same', '2026-01-02T00:00:00.000Z'),
-      'session-z.jsonl': at('zz', '2020-01-01T00:00:00.000Z'),
-    })
-    for (const name of [
-      'session-2026-01-01T00-00-00-9-same',
-      'session-2026-01-01T00-00-00-10-same',
-      'session-2026-01-02T00-00-00-same',
-      'session-z',
-    ])
-      orderByAge(directory, [`${name}.jsonl`])
-    const { targets } = await targetsIn(directory)
-    expect(targets.map((target) => target.kind === 'session' && basename(target.session.filePath))).toStrictEqual([
-      'session-z.jsonl',
-      'session-2026-01-02T00-00-00-same.jsonl',
-      'session-2026-01-01T00-00-00-10-same.jsonl',
-      'session-2026-01-01T00-00-00-9-same.jsonl',
-    ])
-  })
-
   test('are an empty list if no file is a session of the project', async () => {
     for (const directory of [
       directoryOf(),

@@ -1,5 +1,4 @@
 // deleteSession: removes a session with all files that belong to it, or leaves it whole; a failure has a message and a code, and leaves no lock.
-
 import {
   appendFileSync,
   chmodSync,
@@ -10,20 +9,23 @@ import {
   rmSync,
   symlinkSync,
   writeFileSync,
+  mkdtempSync,
+  realpathSync,
 } from 'node:fs'
-import { join, sep } from 'node:path'
-import { afterEach, describe, expect, vi } from 'vitest'
+import { join, sep, basename, dirname, relative } from 'node:path'
+import { afterEach, describe, expect, vi, afterAll } from 'vitest'
 import { fc, test } from '../support/property'
 import {
   CONTINUE_LATEST,
-  SessionRecordingService,
   acquireSessionLock,
   deleteSession,
   isSessionLocked,
   listContinueTargets,
   replaySession,
+  type DeleteOptions,
+  type SessionFailure,
+  removeSessionFiles,
 } from '../../index.js'
-import type { DeleteOptions, SessionFailure } from '../../index.js'
 import {
   PROJECT_HASH,
   START_PAYLOAD,
@@ -33,7 +35,7 @@ import {
   session,
   start,
   writeSession,
-} from '../support/session-file.js'
+} from '../support/session-file'
 import {
   afterListing,
   binding,
@@ -46,13 +48,14 @@ import {
   projectOf,
   sessionWith,
   watched,
-} from '../support/project-files.js'
-import { DEAD_PID, LockProcess, lockOf, writeLock } from '../support/session-locks.js'
-import { anyEvents, runs } from '../support/session-arbitraries.js'
-import { directoryOf, root } from '../support/file-directory.js'
+} from '../support/project-files'
+import { LockProcess } from '../support/session-locks'
+import { anyEvents, runs } from '../support/session-arbitraries'
+import { directoryOf, root } from '../support/file-directory'
 import { resumed } from '../support/resuming'
-import { recorderConfig } from '../support/recording'
 import { childReport, unprivileged } from '../support/processes'
+import { tmpdir } from 'node:os'
+import { recordedSession } from '../support/recording'
 
 afterEach(() => {
   vi.useRealTimers()
@@ -106,21 +109,6 @@ describe('a deleted session', () => {
     expect(await remove(directory, ref, options)).toStrictEqual(deleted('abd-2'))
     expect(readdirSync(directory).sort()).toStrictEqual(['session-1.jsonl', 'session-3.jsonl'])
     await expectNoLock(directory, 'abc', 'abd-2', 'xyz')
-  })
-
-  test('leaves an empty directory, even after an exclusive recorder and with the snapshot of an earlier version', async () => {
-    const chatsDir = directoryOf()
-    const recorder = await SessionRecordingService.createLocked(
-      recorderConfig({ sessionId: 's-1', projectHash: PROJECT_HASH, chatsDir, exclusive: true, fileName: 'seconds' }),
-    )
-    recorder.recordContent({ speaker: 'ai', blocks: [{ type: 'text', text: 'é'.repeat(100_000) }] })
-    await recorder.dispose()
-    const path = recorder.getFilePath()!
-    // As a recorder that was killed leaves it.
-    writeFileSync(`${path}.lock`, '{}')
-    writeFileSync(`${path}.snap`, 'session-tape snapshot 4')
-    expect(await remove(chatsDir, 's-1')).toStrictEqual(deleted('s-1'))
-    expect(readdirSync(chatsDir)).toStrictEqual([])
   })
 
   test('may be sequence-corrupt, and have deleted checkpoints', async () => {
@@ -437,11 +425,95 @@ describe('the arguments', () => {
   })
 })
 
-test('faked timers do not stop a deletion, even if a stale lock has to be replaced', async () => {
-  const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1') })
-  writeLock(directory, lockOf(DEAD_PID, { sessionId: 's-1' }), { id: 's-1' })
-  vi.useFakeTimers()
-  const result = await remove(directory, 's-1')
-  vi.useRealTimers()
-  expect([result, readdirSync(directory)]).toStrictEqual([deleted('s-1'), []])
+const top = realpathSync(mkdtempSync(join(tmpdir(), 'session-tape-')))
+afterAll(() => rmSync(top, { recursive: true, force: true }))
+
+let directories = 0
+function freshDirectory(): string {
+  const directory = join(top, String(++directories))
+  mkdirSync(directory)
+  return directory
+}
+
+/** A recorded recordedFiles, with the lock file that an exclusive recorder left. */
+async function recordedFiles(chatsDir: string): Promise<string> {
+  const path = await recordedSession({ sessionId: 'süß', chatsDir })
+  writeFileSync(`${path}.lock`, '{}')
+  return path
+}
+
+describe('removeSessionFiles', () => {
+  test('leaves an empty directory, also by a link to it or a relative path', async () => {
+    const chatsDir = freshDirectory()
+    const linked = join(freshDirectory(), 'link')
+    symlinkSync(chatsDir, linked)
+    for (const toDirectory of [chatsDir, linked, relative(process.cwd(), chatsDir)]) {
+      const path = await recordedFiles(chatsDir)
+      writeFileSync(`${path}.snap`, 'session-tape snapshot 4')
+      await removeSessionFiles(join(toDirectory, basename(path)))
+      expect(readdirSync(chatsDir)).toEqual([])
+    }
+  })
+
+  const FILES = [
+    'a.jsonl',
+    'a.jsonl.snap',
+    'a.jsonl.lock',
+    'a.jsonl.zst',
+    'a.jsonl.zst.snap',
+    'a.jsonl.receipt.jsonl',
+    'a.media.json',
+  ]
+  const ALL_FILES = [
+    ...FILES,
+    'a.receipt.jsonl',
+    'a.jsonl.media.json',
+    'b.media.json',
+    'a.lock',
+    'b.jsonl',
+    'b.jsonl.snap',
+    'a.jsonl.snap.old',
+    '.session-tape-1.snap',
+    'a.jsonl.lockX',
+  ]
+  test.prop([fc.subarray(ALL_FILES)], { numRuns: 60 })(
+    'removes the files of the recordedFiles and no others, whichever exist',
+    async (names) => {
+      const directory = freshDirectory()
+      for (const name of names)
+        writeFileSync(
+          join(directory, name),
+          name.endsWith('.media.json') ? `{"references":[{"contentId":"sha256:${'a'.repeat(64)}"}]}` : name,
+        )
+      await removeSessionFiles(join(directory, 'a.jsonl'))
+      expect(readdirSync(directory).sort()).toEqual(names.filter((name) => !FILES.includes(name)).sort())
+    },
+  )
+
+  test.each(['{"references":[{"contentId":"x"}]}', '{"references":[]}', '[]', ''])(
+    'leaves a list of media that is of another program: %s',
+    async (text) => {
+      const directory = freshDirectory()
+      for (const name of ['a.jsonl.zst', 'a.media.json']) writeFileSync(join(directory, name), text)
+      await removeSessionFiles(join(directory, 'a.jsonl'))
+      expect(readdirSync(directory)).toEqual(['a.media.json'])
+    },
+  )
+
+  test("rejects with the system's error for what cannot be removed", async () => {
+    const directory = freshDirectory()
+    mkdirSync(join(directory, 'a.jsonl'))
+    await expect(removeSessionFiles(join(directory, 'a.jsonl'))).rejects.toMatchObject({
+      code: expect.stringMatching(/^(EISDIR|EPERM)$/),
+      syscall: 'unlink',
+    })
+    expect(existsSync(join(directory, 'a.jsonl'))).toBe(true)
+    await expect(removeSessionFiles(join(dirname(directory), 'nowhere', 'a.jsonl'))).resolves.toBeUndefined()
+  })
+
+  test('takes no options', () => {
+    expect(() => (removeSessionFiles as (...all: unknown[]) => unknown)('x', { snapshotDir: 's' })).toThrow(
+      "options has no member 'snapshotDir': the function has no options",
+    )
+  })
 })

@@ -1,8 +1,8 @@
 // describeSessions: a listing with the results of a strict replay of each file, whatever the files contain.
 
-import { chmodSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { basename, join } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import { getEventListeners } from 'node:events'
@@ -39,7 +39,6 @@ import { anyEvents, runs } from '../support/session-arbitraries.js'
 import { anyFile } from '../support/line-arbitraries.js'
 import { directoryOf, root } from '../support/file-directory.js'
 import { eachCase } from '../support/each-case.js'
-import { childReport, unprivileged } from '../support/processes'
 import { expectSame } from '../support/same-replay.js'
 
 const MIB = 1 << 20
@@ -180,22 +179,6 @@ describe('a description', () => {
         { filePath: directory, reason: expect.stringMatching(/^ENOENT|^ENOTDIR|null bytes/) as string },
       ])
     }))
-
-  test.skipIf(unprivileged === null)('has the reason for files that the user may not read', async () => {
-    const directory = directoryOf({ 'good.jsonl': session(), 'secret.jsonl': session() })
-    chmodSync(join(directory, 'secret.jsonl'), 0)
-    const described = await childReport<Description>('child-listing.mjs', ['describe', directory], unprivileged ?? {})
-    expect(described.sessions.map(({ filePath }) => basename(filePath))).toStrictEqual(['good.jsonl'])
-    expect(described.unreadable).toStrictEqual([
-      { filePath: join(directory, 'secret.jsonl'), reason: expect.stringContaining('EACCES') as string },
-    ])
-    chmodSync(directory, 0)
-    const closed = await childReport<Description>('child-listing.mjs', ['describe', directory], unprivileged ?? {})
-    expect(closed).toStrictEqual({
-      sessions: [],
-      unreadable: [{ filePath: directory, reason: expect.stringContaining('EACCES') as string }],
-    })
-  })
 
   test('takes one call of the addon, for small files and large ones', async () => {
     const directory = directoryOf({
@@ -447,18 +430,6 @@ test('changes to the options during the call have no effect', async () => {
   Object.assign(options, { projectHash: 'other', onProgress: 7, signal: 7 })
   expect((await describing).sessions.map(({ sessionId }) => sessionId)).toStrictEqual(['a'])
   expect([onProgress.mock.calls.length, readdirSync(directory).length]).toStrictEqual([1, 2])
-})
-
-test('faked timers do not stop a scan', async () => {
-  const directory = directoryOf({
-    'a.jsonl': session(content('a')),
-    'long.jsonl': session(titled('t'.repeat(300_000))),
-  })
-  const wanted = await expected(directory)
-  vi.useFakeTimers()
-  const described = await describeSessions(directory)
-  vi.useRealTimers()
-  expectSameDescription(described, wanted)
 })
 
 describe('worker threads', () => {

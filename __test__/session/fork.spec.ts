@@ -179,18 +179,6 @@ describe('the new session', () => {
     expect(JSON.stringify(history)).toBe(JSON.stringify([summary, ...items].map((one) => JSON.parse(one) as unknown)))
   })
 
-  test('leaves out items that a strict replay does not accept', async () => {
-    const source = sourceOf(
-      session(
-        content('one'),
-        ['content', { content: { speaker: 'user', blocks: [] } }],
-        ['content', { content: { speaker: 'ai' } }],
-        created('c1'),
-      ),
-    )
-    expect(textsOf((await forked(source.target(), source.options())).history)).toEqual(['one'])
-  })
-
   test('uses the options for its recorder', async () => {
     const source = simpleSource()
     const warnings: unknown[] = []
@@ -236,28 +224,6 @@ describe('the new session', () => {
     expect([textsOf(history), warnings]).toEqual([['one', 'zwölf', 'néw'], []])
     const seqs = recordsOf(next.getFilePath()!).map(({ seq }) => seq as number)
     expect(seqs).toEqual(seqs.map((_, at) => at + 1))
-  })
-
-  test('can be forked itself, and its fork again', async () => {
-    const source = simpleSource()
-    let target = source.target()
-    const ids = [SOURCE_ID]
-    for (const generation of ['first', 'secönd', 'third']) {
-      const {
-        recording,
-        metadata: { sessionId },
-        history,
-      } = await forked(target, source.options())
-      expect(history).toHaveLength(ids.length + 1)
-      recording.recordContent(item('ai', generation))
-      const { checkpointId, name: checkpointName } = await recording.createCheckpoint(generation)
-      const filePath = recording.getFilePath()!
-      expect((await strictReplay(filePath)).ancestry?.parentSessionId).toBe(ids.at(-1))
-      ids.push(sessionId)
-      target = { checkpointId, checkpointName, source: { sessionId, filePath } }
-      await recording.dispose()
-    }
-    expect(new Set(ids).size).toBe(4)
   })
 })
 
@@ -324,13 +290,6 @@ describe('a source that is open in this process', () => {
     )
     expect(await recorder.getOwnedLockHandle()!.ownsLock()).toBe(true)
     await Promise.all([recorder.dispose(), unlocked.dispose(), other.dispose()])
-  })
-
-  test('is locked by the fork if its recorder has ended', async () => {
-    const { recorder, source, checkpointId } = await openSource('one')
-    await recorder.dispose()
-    const { history } = await forked(source.target(checkpointId), source.options({ source: recorder }))
-    expect(textsOf(history)).toEqual(['one'])
   })
 
   test('that cannot be flushed is not forked', async () => {

@@ -15,7 +15,6 @@ import {
   jsonText,
   soundJson,
   soundNumberText,
-  spelled,
   stringText,
 } from '../support/json-arbitraries.js'
 import { anyFile, anyLine, envelopeText } from '../support/line-arbitraries.js'
@@ -90,99 +89,6 @@ describe("a value is JSON.parse's", () => {
     const { history } = await replayedOf<{ value: unknown }>(session(itemLine(text)))
     expectSame(history[0]?.value, JSON.parse(text))
   })
-
-  test.prop([jsonText.map(oneLine)], runs(300))(
-    'any text in place of a value: the value, or a line that does not parse',
-    async (text) => {
-      const line = itemLine(text)
-      const { history, warnings } = await replayedOf<unknown>(session(line, content('after')))
-      if (verdictOf(line) === 'parses') expectSame(history[0], JSON.parse(line).payload.content)
-      else expect(warnings[0]).toBe('Line 2: failed to parse JSON')
-    },
-  )
-
-  test.prop([stringText.filter((text) => verdictOf(text) === 'parses')], runs(200))(
-    'a string: as message, as type, as hash',
-    async (text) => {
-      const value = JSON.parse(text) as string
-      const { sessionEvents, warnings } = await replayedOf(
-        session(`{"type":"session_event","payload":{"severity":"info","message":${text}}}`, `{"type":["",${text}]}`),
-      )
-      expect(sessionEvents).toStrictEqual([{ severity: 'info', message: value }])
-      expect(warnings).toStrictEqual([`Line 3: unknown event type '${JSON.stringify(['', value])}', skipping`])
-      const start = await replayOf(
-        `{"type":"session_start","payload":{"sessionId":"s","projectHash":${text}}}`,
-        `not ${value}`,
-      )
-      expect(start).toMatchObject({
-        ok: false,
-        error:
-          value === ''
-            ? 'Invalid session_start: missing required fields'
-            : `Project hash mismatch: expected not ${value} got ${value}`,
-      })
-    },
-  )
-
-  test.prop([soundJson], runs(300))('a type that is not a string, as its JSON text', async (text) => {
-    const type: unknown = JSON.parse(text)
-    const { warnings } = await replayedOf(
-      session(`{"v":1,"seq":2,"type":[${text}]}`, `{"v":1,"seq":3,"type":${typeof type === 'string' ? 0 : text}}`),
-    )
-    expect(warnings).toStrictEqual([
-      `Line 2: unknown event type '${JSON.stringify([type])}', skipping`,
-      `Line 3: unknown event type '${typeof type === 'string' ? 0 : JSON.stringify(type)}', skipping`,
-    ])
-  })
-
-  test.prop([soundNumberText, soundNumberText], runs(300))(
-    'numbers as seq: compared, kept and printed as numbers',
-    async (first, second) => {
-      const [one, two] = [JSON.parse(first), JSON.parse(second)] as [number, number]
-      const line = (seq: string) => `{"v":1,"seq":${seq},"type":"rewind","payload":{"itemsRemoved":0}}`
-      const { lastSeq, warnings } = await replayedOf(session(line(first), line(second)))
-      expectSame(lastSeq, two)
-      expect(warnings).toStrictEqual([
-        ...(one <= 1 ? [`Line 2: non-monotonic seq ${one} (expected > 1)`] : []),
-        ...(two <= one ? [`Line 3: non-monotonic seq ${two} (expected > ${one})`] : []),
-      ])
-    },
-  )
-
-  test.prop([soundNumberText, fc.nat({ max: 6 })], runs(200))('a number as itemsRemoved', async (text, length) => {
-    const count = JSON.parse(text) as number
-    const contents = Array.from({ length }, () => content('x'))
-    const { history, warnings } = await replayedOf(
-      session(...contents, `{"v":1,"seq":9,"type":"rewind","payload":{"itemsRemoved":${text}}}`),
-    )
-    expect(history).toHaveLength(count >= 0 ? Math.max(0, length - Math.ceil(count)) : length)
-    expect(warnings.slice(0, 1)).toStrictEqual(
-      count >= 0 ? [] : [`Line ${length + 2}: malformed rewind event, skipping`],
-    )
-  })
-
-  test.prop([spelled('type'), spelled('content'), spelled('payload'), spelled('speaker'), spelled('seq')], runs(100))(
-    'keys and types in any spelling',
-    async (type, contentName, payload, speaker, seq) => {
-      const result = await replayedOf<unknown>(
-        session(`{${seq}:5,${payload}:{${contentName}:{${speaker}:"ai"}},${type}:${contentName}}`),
-      )
-      expect(result.history).toStrictEqual([{ speaker: 'ai' }])
-      expect(result.lastSeq).toBe(5)
-    },
-  )
-
-  test.prop([fc.array(fc.tuple(fc.constantFrom('type', 'seq', 'payload'), soundJson), { maxLength: 6 })], runs(150))(
-    'the last of duplicate keys, whatever came before it',
-    async (decoys) => {
-      const noise = decoys.map(([key, value]) => `"${key}":${value},`).join('')
-      const { history, lastSeq } = await replayedOf<unknown>(
-        session(`{${noise}"type":"content","seq":5,"payload":{"content":{"speaker":"ai"}}}`),
-      )
-      expect(history).toStrictEqual([{ speaker: 'ai' }])
-      expect(lastSeq).toBe(5)
-    },
-  )
 
   const pieces = fc.array(
     fc.oneof(

@@ -493,18 +493,6 @@ test('and so is what a worker of this process records', async () => {
   expect(idsOf((await keepSessions(directory)).archived)).toStrictEqual(['one'])
 })
 
-test('two runs at once deal with each session once', async () => {
-  const ids = Array.from({ length: 12 }, (_, n) => `s${n}`)
-  const directory = aged(Object.fromEntries(ids.map((id, n) => [id, 10 + n])))
-  const reports = await Promise.all([keepSessions(directory), keepSessions(directory), keepSessions([directory])])
-  const archived = reports.flatMap((report) => idsOf(report.archived))
-  expect(archived.sort()).toStrictEqual([...ids].sort())
-  for (const { left } of reports)
-    expect(left.every(({ reason }) => reason === 'InUse' || reason === 'Changed')).toBe(true)
-  const { sessions } = await listSessions(directory)
-  expect(sessions.every((session) => session.archived === true) && sessions.length).toBe(12)
-})
-
 test('what another process does meanwhile is counted', async () => {
   for (const [policy, left] of [
     [{ maxSessions: 2, deleteToFit: true, archiveAfter: null }, ['d', 'e']],
@@ -566,23 +554,6 @@ test('a session whose companions can have no names, or are directories, is delet
     bytesAfter: 0,
   })
   expect(readdirSync(directory)).toStrictEqual(['session-b.jsonl.snap'])
-})
-
-test('a dry run leaves what can not be read whole, as the run does', async () => {
-  const directory = aged({ a: 60 }, { a: `${text('a')}no record\n${text('a').split('\n')[1]}\n` })
-  for (const dryRun of [true, false]) {
-    const { deleted, archived, left, withinLimits } = await keepSessions(
-      directory,
-      { maxSessions: 0, deleteToFit: true },
-      { dryRun },
-    )
-    expect([deleted.length, archived.length, left.map(({ reason }) => reason), withinLimits]).toStrictEqual([
-      0,
-      1,
-      ['Unreadable'],
-      false,
-    ])
-  }
 })
 
 test('an abort ends the work between two sessions, and so does an error of onProgress', async () => {

@@ -2,7 +2,6 @@
 
 import { spawnSync } from 'node:child_process'
 import { chmodSync, mkdirSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 
 import { join, relative } from 'node:path'
 import { describe, expect } from 'vitest'
@@ -141,6 +140,16 @@ describe('within one millisecond', () => {
     const ids = (await listSessions(directory)).sessions.map(({ sessionId }) => sessionId)
     expect(ids).toStrictEqual([...ids].sort((a, b) => b.localeCompare(a)))
     expect(ids).toHaveLength(6)
+  })
+
+  test('the last started of the sessions of one id comes first', async () => {
+    const days = ['02', '03', '01']
+    const directory = atOnce(
+      Object.fromEntries(
+        days.map((day) => [`${day}.jsonl`, file(start({ startTime: `2026-01-${day}T00:00:00.000Z` }))]),
+      ),
+    )
+    expect(await order(directory)).toStrictEqual(['03.jsonl', '02.jsonl', '01.jsonl'])
   })
 
   const NUMBERS = [11, 10, 9, 2, 1]
@@ -343,18 +352,6 @@ describe('files that cannot be read', () => {
     const listing = await childReport<Listing>('child-listing.mjs', ['list', directory])
     expect(namesOf(directory, listing)).toStrictEqual(['good.jsonl'])
     expect(reasonsOf(directory, listing)).toStrictEqual({ 'pipe.jsonl': expect.stringMatching(/./) })
-  })
-
-  test.skipIf(process.platform === 'win32')('include sockets', async () => {
-    const directory = directoryOf({ 'good.jsonl': session() })
-    const server = createServer()
-    await new Promise<void>((resolve) => server.listen(join(directory, 's.jsonl'), resolve))
-    const listing = await listSessions(directory)
-    expect([namesOf(directory, listing), Object.keys(reasonsOf(directory, listing))]).toStrictEqual([
-      ['good.jsonl'],
-      ['s.jsonl'],
-    ])
-    await new Promise((resolve) => server.close(resolve))
   })
 
   // Skipped if there is no user that permissions apply to and who can load the addon.

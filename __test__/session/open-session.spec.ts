@@ -32,7 +32,7 @@ import {
   textsOf,
   writeSession,
 } from '../support/session-file.js'
-import { anyEvents, runs } from '../support/session-arbitraries.js'
+import { runs } from '../support/session-arbitraries.js'
 import { anyFile } from '../support/line-arbitraries.js'
 import { eachCase } from '../support/each-case.js'
 import { eventually } from '../support/recording'
@@ -129,15 +129,6 @@ describe('a handle agrees with a replay', () => {
     },
   )
 
-  test.prop([anyEvents, fc.integer({ min: 0, max: 30 }), fc.boolean()], runs(60))(
-    'at any point of any session',
-    async (events, throughSeq, auditTrail) => {
-      const filePath = writeSession(sessionOf(events))
-      await expectAsReplayed(filePath, PROJECT_HASH, { throughSeq, auditTrail })
-      rmSync(filePath)
-    },
-  )
-
   test('even if there is no session', () =>
     eachCase(
       [
@@ -184,20 +175,6 @@ describe('items', () => {
         expect(textsOf(await handle.items(from, to))).toStrictEqual(texts.slice(from, to))
       handle.close()
       rmSync(filePath)
-    },
-  )
-
-  const place = fc.integer({ min: -900, max: 900 })
-  test.prop([fc.array(fc.tuple(place, place), { minLength: 2, maxLength: 6 })], runs(12))(
-    'of a big file, several ranges at once',
-    async (ranges) => {
-      const handle = await open(big)
-      const found = await Promise.all(ranges.map(([from, to]) => handle.items(from, to)))
-      expectSame(
-        found,
-        ranges.map(([from, to]) => bigHistory.slice(from, to)),
-      )
-      handle.close()
     },
   )
 

@@ -241,18 +241,6 @@ describe('a batch', () => {
     }
   })
 
-  test('that is rolled back leaves its numbers to others: no item is taken for the one that has its number', async () => {
-    const { recorder, path } = await startedRecorder()
-    const items = [said('a')]
-    const batch = recorder.prepareContentBatch(items)
-    batch.publish()
-    batch.rollback()
-    recorder.recordContent(said('b'))
-    expect(recorder.reconcile([said('all is well'), ...items])).toEqual({ removed: 1, added: 1, replaced: 0 })
-    await recorder.dispose()
-    expect(await replaySession(path)).toMatchObject({ ok: true, history: [said('all is well'), said('a')] })
-  })
-
   test('that is rolled back after it was acknowledged: the next record with its number is acknowledged too', async () => {
     const told: number[] = []
     const { recorder } = await startedRecorder({ onCommitWatermark: ({ seq }) => void told.push(seq) })

@@ -1,5 +1,14 @@
 /** Rule 3: when the file of a session is created, what it is called, and what happens if it can't be created. */
-import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+  chmodSync,
+} from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { fc, test } from '../support/property'
 import { afterEach, beforeEach, describe, expect, vi } from 'vitest'
@@ -14,7 +23,15 @@ import {
   said,
   SESSION_FILE_ID_PREFIX_LENGTH,
   watchedRecorder,
+  type RecorderConfig,
+  type Warning,
+  recordedSession,
+  recorderConfig,
+  startedRecorder,
 } from '../support/recording'
+import { forkSession } from '../../index.js'
+import { freshPath, logOf } from '../support/run-directory'
+import { newRecorder as newRunRecorder, noted } from '../support/run-recording'
 
 describe('before the first content', () => {
   test.prop(
@@ -209,3 +226,238 @@ describe('a file that cannot be created', () => {
     await recorder.dispose()
   })
 })
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+/** A recorder whose resolver's calls are counted. */
+function resolving(resolve: () => unknown, overrides: Partial<RecorderConfig> = {}) {
+  const warnings: Warning[] = []
+  const calls: number[] = []
+  const resolveProviderModel = () => {
+    calls.push(calls.length)
+    return resolve() as { provider: string; model: string }
+  }
+  const recorder = newRecorder({
+    ...overrides,
+    resolveProviderModel,
+    onWarning: (warning) => void warnings.push(warning),
+  })
+  return { recorder, calls, warnings }
+}
+
+const headerOf = (recorder: Recorder) => recordsOf(pathOf(recorder))[0]!.payload
+
+const MAKING: [what: string, make: (recorder: Recorder) => unknown][] = [
+  ['a content', (recorder) => recorder.recordContent(said('a'))],
+  ['a title', (recorder) => recorder.recordSessionMetadata('title')],
+  ['a name', (recorder) => recorder.setSessionName('name')],
+  ['a purge', (recorder) => recorder.recordSemanticMediaPurge([], { contentIndex: 0, blockIndex: 0 })],
+  [
+    'a purge from a stream',
+    (recorder) => recorder.recordSemanticMediaPurgeRows([], { contentIndex: 0, blockIndex: 0 }),
+  ],
+  ['a commit', (recorder) => recorder.commit('note', 1)],
+  ['a comparison', (recorder) => recorder.reconcile([said('a')])],
+  ['a batch', (recorder) => recorder.prepareContentBatch([said('a')]).publish()],
+]
+
+describe('resolveProviderModel', () => {
+  test.each(MAKING)('is called once, synchronously, when %s makes the file', async (_, make) => {
+    const { recorder, calls, warnings } = resolving(() => ({ provider: 'later', model: 'model-9' }))
+    recorder.enqueue('note', 'waits for the file')
+    recorder.recordSessionEvent('info', 'this too')
+    expect(calls).toEqual([])
+    const made = make(recorder)
+    expect(calls).toEqual([0])
+    await made
+    recorder.recordContent(said('more'))
+    await recorder.dispose()
+    expect(calls).toEqual([0])
+    const { provider, model, ...others } = headerOf(recorder)
+    expect([provider, model]).toEqual(['later', 'model-9'])
+    const plain = newRecorder()
+    plain.recordContent(said('a'))
+    await plain.dispose()
+    const header = headerOf(plain)
+    expect(Object.keys(headerOf(recorder))).toEqual(Object.keys(header))
+    expect(others).toMatchObject({
+      sessionId: header.sessionId,
+      projectHash: header.projectHash,
+      workspaceDirs: header.workspaceDirs,
+    })
+    expect(warnings).toEqual([])
+  })
+
+  const FAILING: [what: string, resolve: () => unknown][] = [
+    [
+      'throws',
+      () => {
+        throw new Error('not chosen yet')
+      },
+    ],
+    ['returns nothing', () => undefined],
+    ['returns null', () => null],
+    ['returns a promise', () => Promise.resolve({ provider: 'p', model: 'm' })],
+    ['returns a promise that rejects', () => Promise.reject(new Error('later'))],
+    ['returns no model', () => ({ provider: 'p' })],
+    ['returns a number', () => ({ provider: 'p', model: 1 })],
+    [
+      'returns what throws',
+      () => ({
+        provider: 'p',
+        get model() {
+          throw new Error('getter')
+        },
+      }),
+    ],
+  ]
+  test.each(FAILING)(
+    'that %s: the values of the configuration, one warning, and recording goes on',
+    async (_, resolve) => {
+      const { recorder, calls, warnings } = resolving(resolve)
+      recorder.recordContent(said('a'))
+      expect(warnings).toEqual([])
+      recorder.recordContent(said('b'))
+      await recorder.flush()
+      await turn()
+      expect(warnings).toMatchObject([{ code: 'ProviderModelFailed', filePath: pathOf(recorder), eventsDropped: 0 }])
+      expect(recorder.isActive()).toBe(true)
+      await recorder.dispose()
+      expect(calls).toEqual([0])
+      expect(headerOf(recorder)).toMatchObject({ provider: 'anthropic', model: 'model-1' })
+      expect(recordsOf(pathOf(recorder)).map(({ seq }) => seq)).toEqual([1, 2, 3])
+    },
+  )
+
+  test('changes nothing of what counts as pending, nor of buffering, and may return empty strings', async () => {
+    const { recorder } = resolving(() => ({ provider: '', model: '' }))
+    expect(recorder.getPendingRecordCount()).toBe(1)
+    recorder.recordSessionEvent('info', 'buffered')
+    expect([recorder.getPendingRecordCount(), recorder.getFilePath()]).toEqual([2, null])
+    recorder.recordContent(said('a'))
+    expect(recorder.getPendingRecordCount()).toBe(3)
+    await recorder.dispose()
+    expect(headerOf(recorder)).toMatchObject({ provider: '', model: '' })
+  })
+
+  test('is called neither for a session that is resumed, nor by a recorder that makes no file', async () => {
+    const path = await recordedSession()
+    const { recorder, calls } = resolving(() => ({ provider: 'p', model: 'm' }))
+    recorder.initializeForResume(path, 2)
+    recorder.recordContent(said('a'))
+    await recorder.dispose()
+    const idle = resolving(() => ({ provider: 'p', model: 'm' }))
+    idle.recorder.enqueue('note', 1)
+    await idle.recorder.dispose()
+    idle.recorder.recordContent(said('late'))
+    expect([...calls, ...idle.calls]).toEqual([])
+  })
+
+  test('what the configuration becomes later is not in the header', async () => {
+    const workspaceDirs = ['/a']
+    const config = { workspaceDirs }
+    const { recorder } = resolving(() => ({ provider: 'p', model: 'm' }), config)
+    workspaceDirs.push('/b')
+    recorder.recordContent(said('a'))
+    await recorder.dispose()
+    expect(headerOf(recorder)).toMatchObject({ workspaceDirs: ['/a'], provider: 'p' })
+  })
+
+  test('that is no function is refused', () => {
+    expect(() => newRecorder({ resolveProviderModel: {} as never })).toThrow(
+      /config\.resolveProviderModel must be a function/,
+    )
+  })
+})
+
+const modeOf = (path: string): number => statSync(path).mode & 0o777
+
+describe.skipIf(process.platform === 'win32')('permissions (Windows has none)', () => {
+  let before = 0
+  beforeEach(() => void (before = process.umask(0o022)))
+  afterEach(() => void process.umask(before))
+
+  test('a new session can be read by its owner only', async () => {
+    const { recorder, path } = await startedRecorder()
+    expect(modeOf(path)).toBe(0o600)
+    await recorder.dispose()
+  })
+
+  test.each([
+    [0o600, 0o600],
+    [0o640, 0o640],
+    [0o666, 0o644],
+  ])('a new session with the mode %o has it, less the umask', async (mode, expected) => {
+    const { recorder, path } = await startedRecorder({ mode })
+    expect(modeOf(path)).toBe(expected)
+    await recorder.dispose()
+  })
+
+  test('a session that is resumed keeps its permissions', async () => {
+    const path = await recordedSession()
+    chmodSync(path, 0o664)
+    const recorder = newRecorder({ mode: 0o600 })
+    recorder.initializeForResume(path, 2)
+    recorder.recordContent(said('more'))
+    await recorder.dispose()
+    expect(modeOf(path)).toBe(0o664)
+  })
+
+  test.each([
+    [undefined, 0o600],
+    [0o644, 0o644],
+  ])('a fork has the mode of its recorder, %o', async (mode, expected) => {
+    const config = recorderConfig({ mode: 0o644 })
+    const source = newRecorder(config)
+    source.recordContent(said('first'))
+    const checkpoint = await source.createCheckpoint('here')
+    await source.dispose()
+    const { chatsDir, projectHash, provider, model, workspaceDirs, sessionId } = config
+    const target = {
+      checkpointId: checkpoint.checkpointId,
+      checkpointName: checkpoint.name,
+      source: { sessionId, filePath: pathOf(source) },
+    }
+    const forked = await forkSession(target, {
+      chatsDir,
+      projectHash,
+      provider,
+      model,
+      workspaceDirs,
+      recorder: { mode },
+    })
+    if (!forked.ok) throw new Error(forked.error)
+    expect(modeOf(pathOf(forked.recording))).toBe(expected)
+    await forked.recording.dispose()
+  })
+
+  test.each([
+    [undefined, 0o600, 0o700],
+    [0o640, 0o640, 0o750],
+    [0o666, 0o644, 0o755],
+  ])('the log and the directories of a new run have the mode %o', async (mode, ofLog, ofDirectories) => {
+    const directory = join(freshPath(), 'run')
+    const { recorder } = newRunRecorder({ directory, mode })
+    recorder.append({ kind: 'RunStarted', payload: { workers: [] } })
+    recorder.append(noted('an event'))
+    await recorder.dispose()
+    expect(modeOf(logOf(directory))).toBe(ofLog)
+    expect([directory, join(directory, 'blobs'), join(directory, 'snapshots')].map(modeOf)).toEqual([
+      ofDirectories,
+      ofDirectories,
+      ofDirectories,
+    ])
+  })
+})
+
+test.each([-1, 0o400, 0o1600, 0o066, 1.5, Number.NaN, '600', null])(
+  'an invalid mode, or one that excludes the owner, is refused: %s',
+  (mode) => {
+    const refusal = expect.objectContaining({
+      code: 'ERR_INVALID_ARG_TYPE',
+      message: expect.stringContaining('config.mode must be'),
+    })
+    expect(() => newRecorder({ mode: mode as never })).toThrow(refusal)
+    expect(() => newRunRecorder({ mode: mode as never })).toThrow(refusal)
+  },
+)

@@ -96,13 +96,6 @@ describe('an equal history', () => {
       await recorder.dispose()
     }
   })
-
-  test('of a recorder that was disposed of makes no file', async () => {
-    const recorder = newRecorder()
-    await recorder.dispose()
-    expect(recorder.reconcile([said('x')])).toEqual(NOTHING)
-    expect(recorder.getFilePath()).toBeNull()
-  })
 })
 
 describe('a difference', () => {

@@ -319,23 +319,6 @@ describe('calls in any order', () => {
       for (const record of notes) expect(record.seq).toBe(record.payload.i + 3)
     },
   )
-
-  test.prop([fc.array(fc.nat({ max: 2 }), { maxLength: 80 })], runs(30))(
-    'concurrent recorders do not affect each other',
-    async (turns) => {
-      const recorders = [0, 1, 2].map((n) => newRecorder({ sessionId: `session ${n}` }))
-      for (const recorder of recorders) recorder.recordContent(said(recorder.getSessionId()))
-      for (const [i, n] of turns.entries()) recorders[n]!.enqueue('note', { i })
-      await Promise.all(recorders.map((recorder) => recorder.dispose()))
-      for (const [n, recorder] of recorders.entries()) {
-        const records = recordsOf(pathOf(recorder))
-        expect(records.map((record) => record.seq)).toEqual(records.map((_, i) => i + 1))
-        expect(records.slice(2).map((record) => record.payload.i)).toEqual(
-          [...turns.keys()].filter((i) => turns[i] === n),
-        )
-      }
-    },
-  )
 })
 
 describe('with a stopped clock', () => {

@@ -1,10 +1,18 @@
 // What a replay returns, from which paths, and that files which several threads scan follow the same rules (replay-rules.spec.ts).
-
-import { renameSync } from 'node:fs'
+import { renameSync, readFileSync, readdirSync, statSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
-import { describe, expect, test } from 'vitest'
-import { openSession, replaySession } from '../../index.js'
-import type { ReplayOptions } from '../../index.js'
+import { describe, expect, beforeAll } from 'vitest'
+import { test, fc } from '../support/property'
+import {
+  openSession,
+  replaySession,
+  type ReplayOptions,
+  readSessionHeader,
+  type ReplayResult,
+  foldCheckpoints,
+  type SessionRecordLine,
+  type Progress,
+} from '../../index.js'
 import {
   START_METADATA,
   content,
@@ -16,8 +24,16 @@ import {
   sessionOf,
   textsOf,
   writeSession,
-} from '../support/session-file.js'
-import type { Event } from '../support/session-file.js'
+  type Event,
+  replayedOf,
+  written,
+} from '../support/session-file'
+import { fileURLToPath } from 'node:url'
+import { expectSame, expectSameReplay } from '../support/same-replay'
+import { runs, anyEvents, checkpointEvent } from '../support/session-arbitraries'
+import { headerOfBytes, replayBytes, replayFileWithReadline } from '../support/plain-engine.mjs'
+import { anyFile } from '../support/line-arbitraries'
+import { getEventListeners } from 'node:events'
 
 describe('a replay', () => {
   test('has the items in order, the metadata of the session_start, and counts', async () => {
@@ -120,5 +136,230 @@ describe('a file that several threads scan', () => {
       expect(history[0]).toStrictEqual(keyed('one', 7))
       expect(textsOf(history.slice(1, 3))).toStrictEqual(['inserted', `3 ${BIG}`])
     }
+  })
+})
+
+const FIXTURES = fileURLToPath(new URL('../fixtures/session/v1', import.meta.url))
+const CASES = ['new-session', 'resumed', 'with-compression', 'several-resumes', 'resume-compression-resume']
+
+test('every fixture has its test', () => {
+  expect(readdirSync(FIXTURES).sort()).toStrictEqual([...CASES].sort())
+})
+
+describe.each(CASES)('%s', (name) => {
+  const filePath = join(FIXTURES, name, 'session.jsonl')
+  const expected = {
+    // Members that were added to results later.
+    ...{ sequenceCorrupt: false, checkpoints: [] },
+    ...(JSON.parse(readFileSync(join(FIXTURES, name, 'expected.json'), 'utf8')) as ReplayResult),
+  } as ReplayResult
+
+  test('replays to what was recorded, and has the header of its session', async () => {
+    expectSameReplay(await replaySession(filePath), expected)
+    expect(expected.ok && (await readSessionHeader(filePath))?.sessionId).toBe(
+      expected.ok && expected.metadata.sessionId,
+    )
+  })
+
+  test('replays to the same in the plain engine', async () => {
+    expectSameReplay(replayBytes(readFileSync(filePath)), expected)
+    expectSameReplay(await replayFileWithReadline(filePath), expected)
+  })
+
+  test.prop([fc.double({ min: 0, max: 1, noNaN: true })], runs(25))(
+    'truncated at any byte, it replays as in the plain engine, and so does its header',
+    async (share) => {
+      const whole = readFileSync(filePath)
+      const bytes = whole.subarray(0, Math.floor(share * whole.length))
+      expectSameReplay(await replayOf(bytes), replayBytes(bytes))
+      expectSame(await readSessionHeader(writeSession(bytes)), headerOfBytes(bytes))
+    },
+  )
+})
+
+describe('foldCheckpoints', () => {
+  test('ignores everything that is not a valid event about a checkpoint', () => {
+    const fold = foldCheckpoints as (events: unknown[]) => unknown[]
+    const line = (changes: object, payload: unknown) => ({
+      v: 1,
+      seq: 2,
+      ts: 't',
+      type: 'checkpoint_created',
+      payload,
+      ...changes,
+    })
+    const good = { checkpointId: 'c', name: 'n' }
+    const odd = [
+      undefined,
+      null,
+      1,
+      'checkpoint_created',
+      [],
+      {},
+      () => 1,
+      line({ type: 'content' }, good),
+      line({ seq: '2' }, good),
+      line({ seq: 1.5 }, good),
+      line({ seq: -1 }, good),
+      line({ seq: 2 ** 53 }, good),
+      line({ seq: 2n }, good),
+      line({}, null),
+      line({}, [good]),
+      line({}, 'c'),
+      line({}, { checkpointId: 'c' }),
+      line({}, { checkpointId: '', name: 'n' }),
+      line({}, { checkpointId: 'c', name: '\ufeff ' }),
+      line({}, Object.create(good) as object),
+      line({ type: 'checkpoint_renamed' }, { checkpointId: 'c', name: 1 }),
+      line({ type: 'checkpoint_deleted' }, {}),
+    ]
+    expect(fold(odd)).toStrictEqual([])
+    // Holes are not records either.
+    // eslint-disable-next-line no-sparse-arrays
+    expect(fold([, line({ ts: 7 }, { ...good, more: 1 }), ...odd])).toStrictEqual([
+      { checkpointId: 'c', name: 'n', sequence: 2, deleted: false, createdAt: '' },
+    ])
+  })
+
+  test('leaves the records unchanged', () => {
+    const events = [
+      { v: 1, seq: 3, ts: 't', type: 'checkpoint_created', payload: { checkpointId: 'c', name: 'one' } },
+      { v: 1, seq: 4, ts: 't', type: 'checkpoint_renamed', payload: { checkpointId: 'c', name: 'two' } },
+    ] as SessionRecordLine[]
+    const before = written(events)
+    expect(foldCheckpoints(events)[0]?.name).toBe('two')
+    expect(events).toStrictEqual(before)
+  })
+
+  /** The lines of a file that parse, as records. */
+  const recordsOf = (text: string) =>
+    text.split('\n').flatMap((line) => {
+      try {
+        return [JSON.parse(line) as SessionRecordLine]
+      } catch {
+        return []
+      }
+    })
+
+  test.prop([fc.array(fc.oneof(checkpointEvent, fc.constant(rewind(1))), { maxLength: 40 }), anyEvents], runs(100))(
+    'agrees with a replay of the same lines',
+    async (events, others) => {
+      const text = session(...events, ...others)
+      const { checkpoints } = await replayedOf(text)
+      expectSame(foldCheckpoints(recordsOf(text)), checkpoints, { keyOrder: false })
+      expect(checkpoints).toStrictEqual([...checkpoints].sort((a, b) => a.sequence - b.sequence))
+    },
+  )
+
+  test.prop([anyFile], runs(300))('agrees with a replay of any file', async (bytes) => {
+    const result = await replayOf(bytes)
+    const text = new TextDecoder('utf-8').decode(bytes).replaceAll('\r\n', '\n')
+    if (result.ok) expectSame(foldCheckpoints(recordsOf(text)), result.checkpoints, { keyOrder: false })
+  })
+})
+
+describe('signal', () => {
+  const rejection = (promise: Promise<unknown>): Promise<unknown> =>
+    promise.then(
+      () => expect.fail('expected the promise to reject, it resolved'),
+      (reason: unknown) => reason,
+    )
+  const listenersOf = (signal: AbortSignal) => getEventListeners(signal, 'abort').length
+  let big: string
+
+  beforeAll(() => {
+    const line = envelope(2, content('x'.repeat(2_000)))
+    big = writeSession(session(...Array.from({ length: 16_000 }, () => line)))
+  })
+
+  test('already aborted: rejects with its reason, an AbortError when none was given, also for a file that does not exist', async () => {
+    const signal = AbortSignal.abort()
+    for (const path of [writeSession(session()), 'no-such-session.jsonl'])
+      expect(await rejection(replaySession(path, undefined, { signal }))).toBe(signal.reason)
+    expect(signal.reason).toMatchObject({ name: 'AbortError' })
+    expect(listenersOf(signal)).toBe(0)
+  })
+
+  test('aborted in the middle: rejects, and there is no more progress', async () => {
+    const controller = new AbortController()
+    const seen: Progress[] = []
+    const onProgress = (progress: Progress) => {
+      seen.push(progress)
+      controller.abort('in the middle')
+    }
+    expect(await rejection(replaySession(big, undefined, { signal: controller.signal, onProgress }))).toBe(
+      'in the middle',
+    )
+    expect(seen).toHaveLength(1)
+    expect(listenersOf(controller.signal)).toBe(0)
+  })
+
+  test('aborted after the replay: nothing happens, and no listener is left', async () => {
+    const controller = new AbortController()
+    const { signal } = controller
+    for (const [path, ok] of [
+      [writeSession(session()), true],
+      [writeSession(''), false],
+      ['none.jsonl', false],
+    ] as const) {
+      expect((await replaySession(path, undefined, { signal })).ok).toBe(ok)
+      expect(listenersOf(signal)).toBe(0)
+    }
+    controller.abort()
+  })
+
+  test("the caller's own onabort and listeners stay and are called", async () => {
+    const controller = new AbortController()
+    const called: string[] = []
+    controller.signal.onabort = () => called.push('onabort')
+    controller.signal.addEventListener('abort', () => called.push('listener'))
+    const promise = replaySession(big, undefined, { signal: controller.signal })
+    controller.abort('why')
+    expect(await rejection(promise)).toBe('why')
+    expect(called).toStrictEqual(['onabort', 'listener'])
+  })
+
+  test('one signal ends several replays, and spares the one without it', async () => {
+    const controller = new AbortController()
+    const { signal } = controller
+    const promises = [replaySession(big, undefined, { signal }), replaySession(big, undefined, { signal })].map(
+      rejection,
+    )
+    const spared = replaySession(big)
+    controller.abort('all of you')
+    expect(await Promise.all(promises)).toStrictEqual(['all of you', 'all of you'])
+    expect((await spared).ok).toBe(true)
+  })
+
+  test.prop([fc.anything({ withBigInt: true, withDate: true }), fc.boolean()], runs(40))(
+    'the reason is the very same value',
+    async (reason, early) => {
+      const controller = new AbortController()
+      if (early) controller.abort(reason)
+      const promise = replayOf(session(), undefined, { signal: controller.signal })
+      controller.abort(reason)
+      expect(Object.is(await rejection(promise), controller.signal.reason)).toBe(true)
+      expect(listenersOf(controller.signal)).toBe(0)
+    },
+  )
+})
+
+describe('onProgress', () => {
+  test('increases up to the size of the file, which it reports once at the end', async () => {
+    const filePath = writeSession(session(...Array.from({ length: 12_000 }, () => content('y'.repeat(2_000)))))
+    const total = statSync(filePath).size
+    const seen: Progress[] = []
+    await replaySession(filePath, undefined, { onProgress: (progress) => seen.push(progress) })
+    const bytes = seen.map((progress) => progress.bytes)
+    expect(seen.every((progress) => progress.total === total)).toBe(true)
+    expect(bytes).toStrictEqual([...new Set(bytes)].sort((a, b) => a - b))
+    expect(bytes.at(-1)).toBe(total)
+  })
+
+  test('reports a small file in one step, before the promise resolves', async () => {
+    const text = session(content('a'))
+    const seen: Progress[] = []
+    await replayOf(text, undefined, { onProgress: (progress) => seen.push(progress) })
+    expect(seen).toStrictEqual([{ bytes: Buffer.byteLength(text), total: Buffer.byteLength(text) }])
   })
 })

@@ -1,19 +1,7 @@
 // resumeSession: finds, locks and replays a session, and continues its file; a failure has a message and a code, and leaves no lock.
 
-import {
-  appendFileSync,
-  chmodSync,
-  readFileSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs'
+import { appendFileSync, chmodSync, readFileSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join, relative, sep } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { Worker } from 'node:worker_threads'
 import { afterEach, describe, expect, vi } from 'vitest'
 import { fc, test } from '../support/property'
 import {
@@ -49,7 +37,7 @@ import {
   titled,
   watched,
 } from '../support/project-files.js'
-import { DEAD_PID, LockProcess, lockOf, writeLock } from '../support/session-locks.js'
+import { LockProcess } from '../support/session-locks.js'
 import { anyEvents, filledString, anyString, runs } from '../support/session-arbitraries.js'
 import { directoryOf, root } from '../support/file-directory.js'
 import { newRecorder, recordsOf } from '../support/recording'
@@ -170,15 +158,6 @@ describe('a resumed session', () => {
     await expectNoLock(directory, 's-1')
   })
 
-  test('is not flushed', async () => {
-    const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1') })
-    const flush = vi.spyOn(SessionRecordingService.prototype, 'flush')
-    const { recording } = await resumed(directory, 's-1')
-    expect(flush).not.toHaveBeenCalled()
-    await recording.dispose()
-    expect(flush).toHaveBeenCalledOnce()
-  })
-
   test('is resumed by exactly one of several concurrent calls', async () => {
     const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1', content('é')) })
     const results = await Promise.all(Array.from({ length: 6 }, () => resumeSession(requestOf(directory, '1'))))
@@ -203,15 +182,6 @@ describe('a resumed session', () => {
     }
     expect((await resumedAndEnded(directory, '2')).warnings).toStrictEqual(says(newest!, older!))
     expect((await resumedAndEnded(directory, 'other')).warnings).toStrictEqual([])
-  })
-
-  test('may be a symbolic link', async () => {
-    const elsewhere = writeSession(sessionWith('s-1', content('a')))
-    const directory = directoryOf()
-    symlinkSync(elsewhere, join(directory, 'session-link.jsonl'))
-    const { recording } = await resumedAndEnded(directory, 's-1')
-    expect(recording.getFilePath()).toBe(join(directory, 'session-link.jsonl'))
-    expect(recordsOf(elsewhere).at(-1)).toMatchObject({ seq: 3, type: 'session_event' })
   })
 })
 
@@ -297,35 +267,6 @@ test.prop([anyEvents], runs(60))(
     rmSync(directory, { recursive: true })
   },
 )
-
-test('a torn last line of any length: its bytes stay, and what is recorded next replays', async () => {
-  const whole = Buffer.from(sessionWith('s-1', content('first')))
-  const last = Buffer.from(`${envelope(3, content('zerrissen ü\u{1f39e}'))}\n`)
-  for (let length = 0; length <= last.length; length++) {
-    const before = Buffer.concat([whole, last.subarray(0, length)])
-    const directory = projectOf({ 'session-1.jsonl': before })
-    const path = join(directory, 'session-1.jsonl')
-    const { recording, history } = await resumed(directory, 's-1')
-    recording.recordContent(item('human', 'nächste'))
-    await recording.dispose()
-    const isWhole = length >= last.length - 1
-    expect(textsOf(history)).toStrictEqual(isWhole ? ['first', 'zerrissen ü\u{1f39e}'] : ['first'])
-    const added = readFileSync(path).subarray(before.length).toString()
-    expect(readFileSync(path).subarray(0, before.length)).toStrictEqual(before)
-    expect(added.startsWith(before.at(-1) === 10 ? '{"v":1,' : '\n{"v":1,')).toBe(true)
-    const replayed = await replaySession(path, PROJECT_HASH, { strict: true })
-    const warnings = ['Line 3: failed to parse JSON', 'WARNING: >20.0% of session events are malformed (1/5)']
-    expect(replayed).toMatchObject({
-      ok: true,
-      lastSeq: isWhole ? 5 : 4,
-      sequenceCorrupt: false,
-      warnings: isWhole || length === 0 ? [] : warnings,
-      history: [...history, item('human', 'nächste')],
-      sessionEvents: [{ severity: 'info', message: RESUMED }],
-    })
-    rmSync(directory, { recursive: true })
-  }
-})
 
 describe('a reference', () => {
   test('is an id, a position or the beginning of an id, in this order; a name only if it is none of them', async () => {
@@ -479,21 +420,6 @@ describe('a failure', () => {
       rejected: 'EACCES',
       path: expect.stringContaining(join(directory, 'session-1.jsonl')) as string,
     })
-    await expectNoLock(directory, 's-1')
-  })
-
-  test('to lock in a directory that was replaced by a file', async () => {
-    const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1') })
-    afterListing(() => {
-      renameSync(directory, `${directory}-away`)
-      writeFileSync(directory, 'a file')
-    })
-    await expect(resumeSession(requestOf(directory, 's-1'))).rejects.toMatchObject({
-      code: expect.stringMatching(/^(ENOTDIR|ENOENT)$/) as string,
-      path: expect.stringContaining(directory) as string,
-    })
-    rmSync(directory)
-    renameSync(`${directory}-away`, directory)
     await expectNoLock(directory, 's-1')
   })
 
@@ -717,34 +643,4 @@ describe('the request', () => {
     expect(readdirSync(elsewhere)).toStrictEqual([])
     await expectNoLock(directory, 's-1')
   })
-})
-
-test('faked timers do not stop a resumption, even if a stale lock has to be replaced', async () => {
-  const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1', named('fäked')) })
-  writeLock(directory, lockOf(DEAD_PID, { sessionId: 's-1' }), { id: 's-1' })
-  vi.useFakeTimers()
-  const { recording, history } = await resumed(directory, 'fäked')
-  await recording.dispose()
-  vi.useRealTimers()
-  expect(history).toStrictEqual([])
-  await expectNoLock(directory, 's-1')
-})
-
-test('a worker thread locks a session against the main thread, and the other way round', async () => {
-  const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1', content('é')) })
-  const worker = new Worker(fileURLToPath(new URL('../support/child-worker.mjs', import.meta.url)), {
-    workerData: { job: 'resume', chatsDir: directory, request: requestOf(directory, 's-1') },
-  })
-  const messages: unknown[] = []
-  worker.on('message', (message) => messages.push(message))
-  await vi.waitFor(() => expect(messages).toStrictEqual([{ ok: true }]), { timeout: 100_000 })
-  expect(await failureOf(requestOf(directory, 's-1'))).toStrictEqual(LOCKED)
-  worker.postMessage('end')
-  await vi.waitFor(() => expect(messages[1]).toBe('disposed'), { timeout: 100_000 })
-  const mine = await resumed(directory, 's-1')
-  worker.postMessage('again')
-  await vi.waitFor(() => expect(messages[2]).toStrictEqual({ ...LOCKED, skippedRecordings: [] }), { timeout: 100_000 })
-  await mine.recording.dispose()
-  await worker.terminate()
-  await expectNoLock(directory, 's-1')
 })

@@ -189,25 +189,6 @@ describe('a session that can not be read', () => {
       'session-2.jsonl': textOf('bad-start', { startTime: 7 }),
     })
 
-  test('is data: path, id if there is one, and reason', async () => {
-    const chatsDir = project()
-    const damaged = {
-      filePath: join(chatsDir, torn),
-      reason: 'Missing or corrupt session_start event: first line is not valid JSON',
-    }
-    const unusable = {
-      filePath: join(chatsDir, 'session-2.jsonl'),
-      sessionId: 'bad-start',
-      reason: 'Invalid session_start: missing or malformed required fields',
-    }
-    expect((await listSessions(chatsDir)).unreadable).toEqual([unusable, damaged])
-    expect((await describeSessions(chatsDir)).unreadable).toEqual([unusable, damaged])
-    expect((await listContinueTargets(chatsDir, PROJECT_HASH)).skipped).toEqual([unusable, damaged])
-    expect((await listSessions(join(chatsDir, 'none'))).unreadable).toEqual([
-      { filePath: join(chatsDir, 'none'), reason: expect.stringMatching(/^ENOENT/) },
-    ])
-  })
-
   test('is what a reference is told that fits nothing else', async () => {
     const chatsDir = project()
     const reason = 'Missing or corrupt session_start event: first line is not valid JSON'
@@ -222,27 +203,6 @@ describe('a session that can not be read', () => {
     for (const ref of ['deadbeat', 'beef', 'x'])
       expect(await resumedId(chatsDir, ref)).toBe(`NotFound: Session not found for this project: ${ref}`)
     expect(await resumedId(chatsDir, 'read')).toBe('readable')
-  })
-
-  test('is also told where there is no other session', async () => {
-    const chatsDir = projectOf({ [torn]: 'no session\n' })
-    expect(await resumedId(chatsDir, 'deadbeef')).toBe(
-      "ReplayFailed: Session deadbeef can't be read: Missing or corrupt session_start event: first line is not valid JSON",
-    )
-    expect(await resumedId(chatsDir, '1')).toMatch(
-      /^NoSessions: No sessions found for this project; skipped unreadable recordings: /,
-    )
-    expect(await deleteSession('deadbeef', chatsDir, PROJECT_HASH, { exact: true })).toEqual({
-      ok: false,
-      code: 'NotFound',
-      error: 'Session not found: deadbeef',
-      unreadable: [
-        {
-          filePath: join(chatsDir, torn),
-          reason: 'Missing or corrupt session_start event: first line is not valid JSON',
-        },
-      ],
-    })
   })
 
   test('is found by the resolvers too, if they are given what was skipped', async () => {
