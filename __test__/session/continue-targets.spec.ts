@@ -272,25 +272,6 @@ const plansAndOrder = anyPlan.chain((plans) =>
 )
 
 test.prop([plansAndOrder], runs(60))(
-  'any directory: the targets do not depend on its order',
-  async ([plans, order]) => {
-    const directories = [writePlans(plans, [...plans.keys()]), writePlans(plans, order)]
-    const inShort = (target: ContinueTarget) => {
-      const { filePath, fileSize: _, ...summary } = target.kind === 'session' ? target.session : target.source
-      return { ...target, session: null, source: null, summary, name: basename(filePath) }
-    }
-    const [first, second] = (await Promise.all(directories.map(targetsIn))).map(({ targets }) => targets.map(inShort))
-    expect(second).toStrictEqual(first)
-    // The newest first: ages never fall.
-    const ages = first!
-      .filter(({ kind }) => kind === 'session')
-      .map(({ summary }) => plans.find(({ id }) => id === summary.sessionId)!.age)
-    expect(ages).toStrictEqual([...ages].sort((a, b) => a - b))
-    directories.forEach((directory) => rmSync(directory, { recursive: true }))
-  },
-)
-
-test.prop([plansAndOrder], runs(60))(
   'any directory: a reference by any id, by name and by position finds what it denotes',
   async ([plans, order]) => {
     const directory = writePlans(plans, order)

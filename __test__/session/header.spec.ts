@@ -32,7 +32,6 @@ import { eachCase } from '../support/each-case'
 import { expectSame } from '../support/same-replay'
 import { anyFile } from '../support/line-arbitraries'
 import { runs } from '../support/session-arbitraries'
-import { soundJson } from '../support/json-arbitraries'
 import { headerOfBytes } from '../support/plain-engine.mjs'
 import { spawnSync } from 'node:child_process'
 import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync, readFileSync } from 'node:fs'
@@ -98,15 +97,6 @@ describe('a header is null', () => {
     expect(await headerOf('x'.repeat(2 * MIB))).toBeNull()
   })
 })
-
-test.prop([soundJson], runs(150))(
-  'any payload: itself if it is an object and not an array, otherwise null',
-  async (text) => {
-    const payload: unknown = JSON.parse(text)
-    const isHeader = typeof payload === 'object' && payload !== null && !Array.isArray(payload)
-    expectSame(await headerOf(`{"v":1,"seq":1,"type":"session_start","payload":${text}}\n`), isHeader ? payload : null)
-  },
-)
 
 test.prop([fc.integer({ min: 1, max: 2 * MIB }).filter((size) => Math.abs(size - MIB) > 1), fc.boolean()], runs(25))(
   'a first line of any size: its payload up to 1 MiB, null beyond',

@@ -201,18 +201,6 @@ describe('items', () => {
 })
 
 describe('iterating', () => {
-  test.prop([fc.integer({ min: 0, max: 320 })], runs(25))('yields every item once, in order', async (length) => {
-    const filePath = writeSession(sessionOf(Array.from({ length }, (_, i) => content(`${i}`))))
-    const handle = await open(filePath)
-    for (let round = 0; round < 2; round += 1) {
-      let at = 0
-      for await (const item of handle) expect(textsOf([item])).toStrictEqual([`${at++}`])
-      expect(at).toBe(length)
-    }
-    handle.close()
-    rmSync(filePath)
-  })
-
   test('a big file, two loops at once, and one that stops early', async () => {
     const handle = await open(big)
     const all = async () => {

@@ -134,44 +134,6 @@ async function expectModelled(path: string, list: Act[]): Promise<void> {
 }
 
 describe('values', () => {
-  test.prop([fc.array(fc.jsonValue({ maxDepth: 6 }), { minLength: 1, maxLength: 8 })], runs(80))(
-    'any JSON value as a payload is in its line as JSON.stringify writes it',
-    async (payloads) => {
-      const path = await recorded([
-        (r) => r.recordContent(said('x')),
-        ...payloads.map(
-          (payload): Step =>
-            (r) =>
-              r.enqueue('note', payload),
-        ),
-      ])
-      const lines = linesOf(path).slice(2)
-      expect(lines).toHaveLength(payloads.length)
-      for (const [i, payload] of payloads.entries())
-        expect(`${lines[i]}\n`).toBe(lineText(i + 3, JSON.parse(lines[i]!).ts, 'note', payload))
-    },
-  )
-
-  test.prop([fc.array(fc.tuple(anyString, anyString), { minLength: 1, maxLength: 8 })], runs(80))(
-    'any text is replayed from one line, even with lone surrogates and line separators',
-    async (texts) => {
-      const items = texts.map(
-        ([text, id]): Content => ({
-          speaker: 'ai',
-          blocks: [
-            { type: 'text', text },
-            { type: 'tool_call', id, name: text, parameters: { [text]: id } },
-          ],
-        }),
-      )
-      const path = await recorded(items.map((item) => (r) => r.recordContent(item)))
-      const bytes = readFileSync(path)
-      expect(bytes.filter((byte) => byte === 10).length).toBe(items.length + 1)
-      expect(bytes.includes('\u2028') || bytes.includes('\u2029')).toBe(false)
-      expectSame((await replayOf(path)).history, items)
-    },
-  )
-
   test.prop([fc.integer({ min: 1, max: 2500 }), fc.boolean()], runs(20))(
     'any depth that JSON.stringify supports',
     async (depth, arrays) => {

@@ -2,16 +2,7 @@
 import { describe, expect } from 'vitest'
 import { fc, test } from '../support/property'
 import { replaySession, openSession, readSessionHeader } from '../../index.js'
-import {
-  PROJECT_HASH,
-  envelope,
-  file,
-  replayOf,
-  replayedOf,
-  session,
-  writeSession,
-  type Event,
-} from '../support/session-file'
+import { PROJECT_HASH, envelope, file, replayOf, session, writeSession, type Event } from '../support/session-file'
 import {
   KNOWN_TYPES,
   anyEvents,
@@ -39,24 +30,6 @@ describe('warnings and counts', () => {
     },
   )
 
-  test.prop(
-    [
-      anyEvents,
-      fc.array(fc.tuple(fc.nat(), fc.constantFrom('', ' \t', '\r', '\ufeff', '\u2028', 'null', ' null ')), {
-        maxLength: 6,
-      }),
-    ],
-    runs(80),
-  )('blank lines and null change line numbers and nothing else', async (events, blanks) => {
-    const lines: (Event | string)[] = [...events]
-    for (const [at, blank] of blanks) lines.splice(at % (lines.length + 1), 0, blank)
-    const numberless = (result: Awaited<ReturnType<typeof replayedOf>>) => ({
-      ...result,
-      warnings: result.warnings.map((text) => text.replace(/^Line \d+|line \d+/, 'line')),
-    })
-    expectSameReplay(numberless(await replayedOf(session(...lines))), numberless(await replayedOf(session(...events))))
-  })
-
   const knownType = fc.constantFrom(...KNOWN_TYPES)
   test.prop(
     [fc.array(fc.tuple(knownType, fc.anything({ withBigInt: false }).filter(isWritable)), { maxLength: 20 })],
@@ -80,19 +53,6 @@ describe('the replay as a function', () => {
       expectSameReplay(await replaySession(filePath), one)
     },
   )
-
-  test.prop([anyEvents, fc.constantFrom('\r\n', ' \n', '\t\r\n')], runs(60))(
-    'line ends and white space around records have no effect',
-    async (events, end) => {
-      const text = session(...events)
-      expectSameReplay(await replayOf(text.replaceAll('\n', end)), await replayOf(text))
-    },
-  )
-
-  test.prop([anyEvents], runs(60))('a byte order mark and a missing last newline have no effect', async (events) => {
-    const text = session(...events)
-    expectSameReplay(await replayOf(`\ufeff${text.slice(0, -1)}`), await replayOf(text))
-  })
 
   const throughSeq = fc.oneof(fc.constant(undefined), fc.integer({ min: 0, max: 30 }), fc.double({ noNaN: true }))
   test.prop([anyEvents, fc.record({ auditTrail: fc.boolean(), strict: fc.boolean(), throughSeq })], runs(500))(
