@@ -143,13 +143,9 @@ describe('within one millisecond', () => {
   })
 
   test('the last started of the sessions of one id comes first', async () => {
-    const days = ['02', '03', '01']
-    const directory = atOnce(
-      Object.fromEntries(
-        days.map((day) => [`${day}.jsonl`, file(start({ startTime: `2026-01-${day}T00:00:00.000Z` }))]),
-      ),
-    )
-    expect(await order(directory)).toStrictEqual(['03.jsonl', '02.jsonl', '01.jsonl'])
+    const at = (day: string): string => file(start({ startTime: `2026-01-${day}T00:00:00.000Z` }))
+    const directory = atOnce({ 'a.jsonl': at('02'), 'b.jsonl': at('03'), 'c.jsonl': at('01') })
+    expect(await order(directory)).toStrictEqual(['b.jsonl', 'a.jsonl', 'c.jsonl'])
   })
 
   const NUMBERS = [11, 10, 9, 2, 1]
