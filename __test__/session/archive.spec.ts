@@ -1,8 +1,6 @@
 // archiveSession and restoreSession: an archived session is read like any other, restored by whatever writes to it, and never lost.
-
 import { spawnSync } from 'node:child_process'
 import {
-  appendFileSync,
   chmodSync,
   existsSync,
   lstatSync,
@@ -14,16 +12,13 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect } from 'vitest'
-import { fc, test } from '../support/property'
+import { test, fc } from '../support/property'
 import {
-  CONTINUE_LATEST,
   SessionLockedError,
-  SessionRecordingService,
   acquireSessionLock,
   archiveSession,
   cleanUpLocks,
   createCheckpoint,
-  deleteSession,
   describeSessions,
   diff,
   exportBundle,
@@ -42,11 +37,14 @@ import {
   restoreSession,
   resumeSession,
   verifyBundle,
+  searchSessions,
 } from '../../index.js'
-import { PROJECT_HASH, content, file, item, start } from '../support/session-file.js'
-import { named, projectOf, sessionWith, titled } from '../support/project-files.js'
-import { directoryOf } from '../support/file-directory.js'
-import { anyEvents } from '../support/session-arbitraries.js'
+import { PROJECT_HASH, content, file, item, start, envelope } from '../support/session-file'
+import { named, projectOf, sessionWith, titled } from '../support/project-files'
+import { directoryOf } from '../support/file-directory'
+import { newRecorder } from '../support/recording'
+import { requestOf, resumed, resumedAndEnded } from '../support/resuming'
+import { contentIdOf, idsNamedIn, reference } from '../support/plain-media'
 
 const NAME = 'session-1.jsonl'
 
@@ -57,16 +55,6 @@ function place(text = sessionWith('abc', content('é "quoted"\n'), titled('A tit
   const directory = projectOf({ [NAME]: text })
   return { directory, session: join(directory, NAME), archive: join(directory, `${NAME}.zst`), text }
 }
-
-const resume = (directory: string) =>
-  resumeSession({
-    continueRef: CONTINUE_LATEST,
-    projectHash: PROJECT_HASH,
-    chatsDir: directory,
-    currentProvider: 'anthropic',
-    currentModel: 'claude-sonnet',
-    workspaceDirs: [],
-  })
 
 const withoutHandles = async (filePath: string) => {
   const opened = await openSession(filePath)
@@ -163,25 +151,17 @@ describe('an archived session', () => {
     await archiveSession(session)
     expect(readdirSync(directory)).toStrictEqual([`${NAME}.zst`])
   })
-
-  test('is deleted with everything beside it', async () => {
-    const { directory, session } = place()
-    await archiveSession(session)
-    expect(await deleteSession('abc', directory, PROJECT_HASH)).toStrictEqual({ ok: true, deletedSessionId: 'abc' })
-    expect(readdirSync(directory)).toStrictEqual([])
-  })
 })
 
 describe('writing to an archived session restores it:', () => {
   test('resuming', async () => {
     const { directory, session, archive } = place()
     await archiveSession(session)
-    const resumed = await resume(directory)
-    if (!resumed.ok) throw new Error(resumed.error)
-    expect(resumed.history).toStrictEqual([item('human', 'é "quoted"\n'), item('ai', 'answer')])
-    expect([resumed.recording.getFilePath(), existsSync(archive)]).toStrictEqual([session, false])
-    resumed.recording.recordContent(item('human', 'and on'))
-    await resumed.recording.dispose()
+    const { history, recording } = await resumed(directory)
+    expect(history).toStrictEqual([item('human', 'é "quoted"\n'), item('ai', 'answer')])
+    expect([recording.getFilePath(), existsSync(archive)]).toStrictEqual([session, false])
+    recording.recordContent(item('human', 'and on'))
+    await recording.dispose()
     const replayed = await replaySession(session, PROJECT_HASH, { strict: true })
     expect(replayed).toMatchObject({ ok: true, warnings: [] })
     expect(replayed.ok && replayed.history.at(-1)).toStrictEqual(item('human', 'and on'))
@@ -191,14 +171,7 @@ describe('writing to an archived session restores it:', () => {
     for (const name of ['session', 'archive'] as const) {
       const at = place()
       await archiveSession(at.session)
-      const recorder = new SessionRecordingService({
-        sessionId: 'abc',
-        projectHash: PROJECT_HASH,
-        chatsDir: at.directory,
-        workspaceDirs: [],
-        provider: 'p',
-        model: 'm',
-      })
+      const recorder = newRecorder({ sessionId: 'abc', chatsDir: at.directory })
       recorder.initializeForResume(at[name], 4)
       recorder.recordContent(item('human', 'and on'))
       await recorder.dispose()
@@ -256,46 +229,11 @@ describe('nothing is archived', () => {
     const lock = await acquireSessionLock(directory, 'abc')
     await expect(archiveSession(session)).rejects.toThrow(SessionLockedError)
     await lock.release()
-    const recorder = new SessionRecordingService({
-      sessionId: 'abc',
-      projectHash: PROJECT_HASH,
-      chatsDir: directory,
-      workspaceDirs: [],
-      provider: 'p',
-      model: 'm',
-      exclusive: true,
-    })
+    const recorder = newRecorder({ sessionId: 'abc', chatsDir: directory, exclusive: true })
     recorder.initializeForResume(session, 4)
     await expect(archiveSession(session)).rejects.toMatchObject({ name: 'SessionLockedError', code: 'ESESSIONLOCKED' })
     await recorder.dispose()
     expect([readdirSync(directory), readFileSync(session, 'utf8')]).toStrictEqual([[NAME], text])
-  })
-
-  test('that is no session', async () => {
-    const foreign = '{"type":"user","sessionId":"s","message":{"role":"user","content":"hi"}}\n'
-    const directory = directoryOf({
-      'notes.txt': 'x',
-      'foreign.jsonl': foreign,
-      'other.jsonl': 'no session\n',
-      'other.jsonl.zst': 'no archive',
-    })
-    const rejected = (name: string) =>
-      archiveSession(join(directory, name)).then(
-        () => 'archived',
-        (error: NodeJS.ErrnoException) => error.code,
-      )
-    expect(await Promise.all(['notes.txt', 'foreign.jsonl', 'other.jsonl', 'none.jsonl'].map(rejected))).toStrictEqual([
-      'NotASession',
-      'NotASession',
-      'NotASession',
-      'ENOENT',
-    ])
-    expect(readdirSync(directory).sort()).toStrictEqual([
-      'foreign.jsonl',
-      'notes.txt',
-      'other.jsonl',
-      'other.jsonl.zst',
-    ])
   })
 
   test.skipIf(process.platform === 'win32' || (process.getuid!() === 0 && !has('setpriv', '--version')))(
@@ -313,17 +251,18 @@ describe('nothing is archived', () => {
     },
   )
 
-  test('that belongs to another program', async () => {
-    const text = readFileSync(
+  test('that is no session, or that of another program', async () => {
+    const claude = readFileSync(
       new URL('../../crates/core/tests/agents/made/claude-mixed.jsonl', import.meta.url),
       'utf8',
     )
-    const directory = directoryOf({ 'claude.jsonl': text })
-    await expect(archiveSession(join(directory, 'claude.jsonl'))).rejects.toMatchObject({
-      code: 'NotASession',
-      message: expect.stringContaining('is the session of another program') as string,
-    })
-    expect(readdirSync(directory)).toStrictEqual(['claude.jsonl'])
+    const files = { 'claude.jsonl': claude, 'notes.txt': 'x', 'other.jsonl': 'no session\n', 'other.jsonl.zst': 'none' }
+    const directory = directoryOf(files)
+    for (const name of ['claude.jsonl', 'notes.txt', 'other.jsonl'])
+      await expect(archiveSession(join(directory, name))).rejects.toMatchObject({ code: 'NotASession' })
+    await expect(archiveSession(join(directory, 'claude.jsonl'))).rejects.toThrow('is the session of another program')
+    await expect(archiveSession(join(directory, 'none.jsonl'))).rejects.toMatchObject({ code: 'ENOENT' })
+    expect(readdirSync(directory).sort()).toStrictEqual(Object.keys(files).sort())
   })
 
   test('after an abort', async () => {
@@ -344,12 +283,6 @@ describe('nothing is archived', () => {
     expect((await replaySession(session)).ok).toBe(true)
     expect(Buffer.byteLength(text)).toBeGreaterThan(0)
   })
-
-  test('for arguments of the wrong type', () => {
-    expect(() => archiveSession(7 as never)).toThrow('filePath must be a non-empty string, got 7')
-    expect(() => restoreSession('')).toThrow("filePath must be a non-empty string, got ''")
-    expect(() => archiveSession('x', { signal: 1 as never })).toThrow('options.signal must be an AbortSignal, got 1')
-  })
 })
 
 test('a damaged archive is read up to the damage, stays, and can be resumed by nobody', async () => {
@@ -365,7 +298,7 @@ test('a damaged archive is read up to the damage, stays, and can be resumed by n
   expect(replayed.ok && replayed.history.length).toBeGreaterThan(10_000)
   expect(replayed.ok && replayed.history.length).toBeLessThan(60_000)
   await expect(restoreSession(session)).rejects.toMatchObject({ code: 'Damaged', path: filePath })
-  expect(await resume(directory)).toMatchObject({ ok: false, code: 'System' })
+  expect(await resumeSession(requestOf(directory))).toMatchObject({ ok: false, code: 'System' })
   expect([readdirSync(directory), readFileSync(filePath).equals(bytes)]).toStrictEqual([[`${NAME}.zst`], true])
 })
 
@@ -421,24 +354,170 @@ test.skipIf(process.platform === 'win32')('an archive has the permissions of the
   expect(lstatSync(filePath).mode & 0o777).toBe(0o640)
 })
 
-test.prop([anyEvents, fc.constantFrom('', '{"v":1,"seq":9', '\r\n', 'no json\n')], { numRuns: 40 })(
-  'any session is the same archived',
-  async (events, tail) => {
-    const { session, archive } = place(file(start({ sessionId: 'abc' }), ...events))
-    appendFileSync(session, tail)
+const SESSION = 'session-1.jsonl'
+const LIST = 'session-1.media.json'
+
+const shown = (...blocks: unknown[]): [string, unknown] => ['content', { content: { speaker: 'human', blocks } }]
+const listOf = (ids: string[]) => JSON.stringify({ references: ids.map((contentId) => ({ contentId })) })
+
+/** A directory with a session, and its paths. */
+function placeWithImages(
+  text = sessionWith('abc', content('look'), shown(reference('one', 'two')), shown(reference('one'))),
+) {
+  const directory = projectOf({ [SESSION]: text })
+  return {
+    directory,
+    session: join(directory, SESSION),
+    archive: join(directory, `${SESSION}.zst`),
+    list: join(directory, LIST),
+    text,
+  }
+}
+
+describe('the list of the images of an archived session', () => {
+  test('has each id once, in order, and goes when the session is restored', async () => {
+    const { directory, session, list, text } = placeWithImages()
+    chmodSync(session, 0o640)
+    await archiveSession(session)
+    expect(readdirSync(directory).sort()).toEqual([`${SESSION}.zst`, LIST])
+    expect(readFileSync(list, 'utf8')).toBe(listOf([contentIdOf('one'), contentIdOf('two')].sort()))
+    expect(readFileSync(list, 'utf8')).toBe(listOf(idsNamedIn(text)))
+    if (process.platform !== 'win32') expect(statSync(list).mode & 0o777).toBe(0o640)
+    await archiveSession(session)
+    await restoreSession(session)
+    expect([readdirSync(directory), readFileSync(session, 'utf8')]).toEqual([[SESSION], text])
+  })
+
+  test('does not exist for a session without images', async () => {
+    const { directory, session } = placeWithImages(
+      sessionWith('abc', content('no image'), shown({ type: 'media', contentId: 'sha256:12' })),
+    )
+    await archiveSession(session)
+    expect(readdirSync(directory)).toEqual([`${SESSION}.zst`])
+  })
+
+  const anyText = fc
+    .array(
+      fc.oneof(
+        {
+          weight: 3,
+          arbitrary: fc.constantFrom(
+            '"contentId":',
+            '"contentId" : ',
+            '"contentId"\n:\t',
+            '"contentId"\u00a0:',
+            '\\"contentId\\":',
+            '"contentId"',
+          ),
+        },
+        { weight: 3, arbitrary: fc.constantFrom('one', 'two', 'three').map((text) => `"${contentIdOf(text)}"`) },
+        fc.constantFrom('"sha256:12"', `"${contentIdOf('one').toUpperCase()}"`, '\n', ',', 'x', '"', 'é'),
+        // Beyond what is read at a time.
+        fc.constantFrom(' '.repeat(70_000), 'y'.repeat(262_140)),
+      ),
+      { maxLength: 30 },
+    )
+    .map((parts) => parts.join(''))
+  test.prop([anyText], { numRuns: 60 })(
+    'has the ids that the pattern of the sweep finds in the text, wherever they are',
+    async (rest) => {
+      const text = sessionWith('abc', content('x')) + rest
+      const { session, list } = placeWithImages(text)
+      await archiveSession(session)
+      const ids = idsNamedIn(text)
+      expect(existsSync(list) ? readFileSync(list, 'utf8') : null).toBe(ids.length === 0 ? null : listOf(ids))
+    },
+  )
+
+  test('goes with whatever restores the archive by itself', async () => {
+    for (const write of [
+      async ({ directory }: ReturnType<typeof placeWithImages>) => {
+        await resumedAndEnded(directory)
+      },
+      async ({ directory }: ReturnType<typeof placeWithImages>) => {
+        await nameSession(
+          { chatsDir: directory, sessionId: 'abc', filePath: join(directory, `${SESSION}.zst`) },
+          PROJECT_HASH,
+          'a name',
+        )
+      },
+    ]) {
+      const at = placeWithImages()
+      await archiveSession(at.session)
+      expect(existsSync(at.list)).toBe(true)
+      await write(at)
+      expect([existsSync(at.session), existsSync(at.archive), existsSync(at.list)]).toEqual([true, false, false])
+    }
+  })
+
+  test('goes when a session is restored of which an earlier restoration has left both', async () => {
+    const { directory, session, archive, list, text } = placeWithImages()
+    await archiveSession(session)
+    const [archived, listed] = [readFileSync(archive), readFileSync(list)]
+    await restoreSession(session)
+    writeFileSync(archive, archived)
+    writeFileSync(list, listed)
+    await restoreSession(session)
+    expect(readdirSync(directory)).toEqual([SESSION])
+    // Or the list alone.
+    writeFileSync(list, listed)
+    await restoreSession(session)
+    expect([readdirSync(directory), readFileSync(session, 'utf8')]).toEqual([[SESSION], text])
+  })
+
+  test('is no session to any listing', async () => {
+    const { directory, session } = placeWithImages()
     const before = [
-      readFileSync(session),
-      await replaySession(session),
-      await replaySession(session, undefined, { strict: true }),
-      await collected(readSessionRecords(session)),
+      await listSessions(directory),
+      await describeSessions(directory),
+      await readSessionHeaders(directory),
+      await listContinueTargets(directory, PROJECT_HASH),
     ]
     await archiveSession(session)
-    expect([
-      await replaySession(archive),
-      await replaySession(session, undefined, { strict: true }),
-      await collected(readSessionRecords(session)),
-    ]).toStrictEqual(before.slice(1))
-    await restoreSession(archive)
-    expect(readFileSync(session).equals(before[0] as Buffer)).toBe(true)
-  },
-)
+    const after = [
+      await listSessions(directory),
+      await describeSessions(directory),
+      await readSessionHeaders(directory),
+      await listContinueTargets(directory, PROJECT_HASH),
+    ]
+    const sizes = (one: any) =>
+      [one.sessions, one.unreadable, one.targets, one.skipped, one].map((list: unknown[] | undefined) => list?.length)
+    expect(after.map(sizes)).toEqual(before.map(sizes))
+    const found = searchSessions(directory, 'contentId')
+    const hits = []
+    for await (const hit of found) hits.push(hit)
+    expect(hits.every(({ filePath }) => !filePath.endsWith('.media.json'))).toBe(true)
+  })
+
+  test('is never written over another file of its name, and the session stays', async () => {
+    for (const other of ['mine', '{"references":[]}', `${listOf([contentIdOf('one')])}\n`]) {
+      const { directory, session, list, text } = placeWithImages()
+      writeFileSync(list, other)
+      await expect(archiveSession(session)).rejects.toMatchObject({
+        code: 'Differs',
+        message: expect.stringContaining(LIST),
+      })
+      expect([readdirSync(directory).sort(), readFileSync(session, 'utf8'), readFileSync(list, 'utf8')]).toEqual([
+        [SESSION, LIST],
+        text,
+        other,
+      ])
+      await restoreSession(session)
+      expect(readFileSync(list, 'utf8')).toBe(other)
+    }
+  })
+
+  test('replaces one that an interrupted attempt has left', async () => {
+    const { session, list, text } = placeWithImages()
+    writeFileSync(list, listOf([contentIdOf('gone')]))
+    await archiveSession(session)
+    expect(readFileSync(list, 'utf8')).toBe(listOf(idsNamedIn(text)))
+  })
+
+  test('has the images of a session whose last line is torn', async () => {
+    const text = `${sessionWith('abc', content('x'))}${envelope(3, shown(reference('torn'))).slice(0, -4)}`
+    const { session, list } = placeWithImages(text)
+    await archiveSession(session)
+    expect(readFileSync(list, 'utf8')).toBe(listOf([contentIdOf('torn')]))
+  })
+})

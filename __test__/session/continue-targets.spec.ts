@@ -1,6 +1,6 @@
 // listContinueTargets: the sessions and checkpoints that a user can continue, whatever else is in the directory.
 
-import { appendFileSync, chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { afterEach, describe, expect, vi } from 'vitest'
 import { fc, test } from '../support/property'
@@ -8,7 +8,6 @@ import { listContinueTargets, resolveContinueRef } from '../../index.js'
 import type { ContinueTarget } from '../../index.js'
 import { PROJECT_HASH, content, envelope, file, rewind, start, writeSession } from '../support/session-file.js'
 import {
-  BAD_IDS,
   afterListing,
   checkpoint,
   checkpointDeleted,
@@ -19,11 +18,9 @@ import {
   sessionWith,
   summaryWith,
   titled,
-  watched,
 } from '../support/project-files.js'
 import { runs } from '../support/session-arbitraries.js'
 import { directoryOf, root } from '../support/file-directory.js'
-import { eachCase } from '../support/each-case.js'
 import { childReport, unprivileged } from '../support/processes'
 
 type Targets = Awaited<ReturnType<typeof listContinueTargets>>
@@ -111,44 +108,6 @@ describe('the targets', () => {
     })
   })
 
-  test('with equal modification times are ordered by id, start and collision number, so that a position always denotes the same session', async () => {
-    const at = (sessionId: string, startTime: string) => file(start({ sessionId, startTime }))
-    const directory = directoryOf({
-      'session-2026-01-01T00-00-00-9-same.jsonl': at('same', '2026-01-01T00:00:00.000Z'),
-      'session-2026-01-01T00-00-00-10-same.jsonl': at('same', '2026-01-01T00:00:00.000Z'),
-      'session-2026-01-02T00-00-00-same.jsonl': at('same', '2026-01-02T00:00:00.000Z'),
-      'session-z.jsonl': at('zz', '2020-01-01T00:00:00.000Z'),
-    })
-    for (const name of [
-      'session-2026-01-01T00-00-00-9-same',
-      'session-2026-01-01T00-00-00-10-same',
-      'session-2026-01-02T00-00-00-same',
-      'session-z',
-    ])
-      orderByAge(directory, [`${name}.jsonl`])
-    const { targets } = await targetsIn(directory)
-    expect(targets.map((target) => target.kind === 'session' && basename(target.session.filePath))).toStrictEqual([
-      'session-z.jsonl',
-      'session-2026-01-02T00-00-00-same.jsonl',
-      'session-2026-01-01T00-00-00-10-same.jsonl',
-      'session-2026-01-01T00-00-00-9-same.jsonl',
-    ])
-  })
-
-  test('may be symbolic links; foreign files next to them are ignored', async () => {
-    const directory = projectOf({
-      'session-a.jsonl': sessionWith('a'),
-      'session-a.jsonl.snap': 'x',
-      'session-a.jsonl.lock': '{}',
-      'a.lock': '{}',
-      '.session-tape-1.snap': '',
-      'notes.txt': 'session',
-    })
-    symlinkSync(writeSession(sessionWith('elsewhere', checkpoint('c', 'ç'))), join(directory, 'session-link.jsonl'))
-    const found = await targetsIn(directory)
-    expect([shown(found).sort(), found.skipped]).toStrictEqual([['a', 'c of elsewhere', 'elsewhere'], []])
-  })
-
   test('are an empty list if no file is a session of the project', async () => {
     for (const directory of [
       directoryOf(),
@@ -162,46 +121,6 @@ describe('the targets', () => {
 })
 
 describe('the skipped files', () => {
-  test('have no usable header, do not replay, or are sequence-corrupt, and have the reason', async () => {
-    const strict = 'Invalid session_start: missing or malformed required fields'
-    const directory = projectOf({
-      'session-empty.jsonl': '',
-      'session-torn.jsonl': sessionWith('torn').slice(0, 60),
-      'session-foreign.jsonl': '{"role":"user"}\n',
-      'session-provider.jsonl': file(start({ sessionId: 'p', provider: 0 })),
-      'session-time.jsonl': file(start({ sessionId: 't', startTime: undefined })),
-      'session-corrupt.jsonl': `${sessionWith('corrupt', checkpoint('c', 'lost'))}${envelope(2, content('again'))}\n`,
-      'session-good.jsonl': sessionWith('good'),
-    })
-    mkdirSync(join(directory, 'session-directory.jsonl'))
-    symlinkSync('nowhere', join(directory, 'session-dangling.jsonl'))
-    const found = await targetsIn(directory)
-    expect(shown(found)).toStrictEqual(['good'])
-    expect(skippedIn(found)).toStrictEqual({
-      'session-empty.jsonl': 'Empty file or unreadable first line',
-      'session-torn.jsonl': 'Missing or corrupt session_start event: first line is not valid JSON',
-      'session-foreign.jsonl': 'Missing or corrupt session_start event: first line is not a session_start event',
-      'session-provider.jsonl': strict,
-      'session-time.jsonl': strict,
-      'session-corrupt.jsonl': 'recording has non-monotonic sequences',
-      'session-directory.jsonl': 'EISDIR: illegal operation on a directory, read',
-      'session-dangling.jsonl': expect.stringMatching(/^ENOENT: /) as string,
-    })
-  })
-
-  test.each(BAD_IDS)('contain the one with the id %j in its header, among good ones', async (id) => {
-    const directory = projectOf({
-      'session-a.jsonl': sessionWith('a'),
-      'session-bad.jsonl': sessionWith(id, checkpoint('c', 'lost')),
-      'session-b.jsonl': sessionWith('b'),
-    })
-    const found = await targetsIn(directory)
-    expect(shown(found)).toStrictEqual(['a', 'b'])
-    expect(skippedIn(found)).toStrictEqual({
-      'session-bad.jsonl': 'Invalid session_start: missing or malformed required fields',
-    })
-  })
-
   test('do not contain files of another project, whatever else is wrong with them, but those without one', async () => {
     const without = ['', 7, null, undefined, [PROJECT_HASH], { projectHash: PROJECT_HASH }]
     const homeless = projectOf(
@@ -279,44 +198,6 @@ describe('a directory that cannot be read', () => {
   )
 })
 
-test('arguments of a wrong type synchronously throw a TypeError that names them', () =>
-  eachCase(
-    [
-      ['chatsDir', []],
-      ['chatsDir', ['', 'hash']],
-      ['projectHash', ['.']],
-      ['projectHash', ['.', '']],
-      ['projectHash', ['.', { projectHash: 'hash' }]],
-      ['options', ['.', 'hash', null]],
-      ['options.signal', ['.', 'hash', { signal: 7 }]],
-      ['options.onProgress', ['.', 'hash', { onProgress: {} }]],
-    ] as const,
-    ([name, values]) => {
-      const call = () => (listContinueTargets as (...some: unknown[]) => unknown)(...values)
-      expect(call).toThrow(
-        expect.objectContaining({
-          name: 'TypeError',
-          code: 'ERR_INVALID_ARG_TYPE',
-          message: expect.stringMatching(new RegExp(`^${name} `)) as string,
-        }),
-      )
-    },
-  ))
-
-test('one call of the addon scans all files', async () => {
-  const directory = projectOf({
-    'session-a.jsonl': sessionWith('a', checkpoint('c', 'ć')),
-    'session-b.jsonl': sessionWith('b', named('b')),
-  })
-  const [scan, open] = [watched('describeSessions'), watched('openReplay')]
-  const found = await targetsIn(directory)
-  expect(await targetsIn(directory)).toStrictEqual(found)
-  appendFileSync(join(directory, 'session-a.jsonl'), `${envelope(3, checkpointDeleted('c'))}\n`)
-  orderByAge(directory, ['session-a.jsonl', 'session-b.jsonl'])
-  expect(shown(await targetsIn(directory))).toStrictEqual(['a', 'b'])
-  expect([scan.mock.calls.length, open.mock.calls.length]).toStrictEqual([3, 0])
-})
-
 /** A project: its sessions with their checkpoints. All ids differ, and no name is an id. */
 interface Plan {
   id: string
@@ -388,25 +269,6 @@ function writePlans(plans: readonly Plan[], order: readonly number[]): string {
 
 const plansAndOrder = anyPlan.chain((plans) =>
   fc.tuple(fc.constant(plans), fc.shuffledSubarray([...plans.keys()], { minLength: plans.length })),
-)
-
-test.prop([plansAndOrder], runs(60))(
-  'any directory: the targets do not depend on its order',
-  async ([plans, order]) => {
-    const directories = [writePlans(plans, [...plans.keys()]), writePlans(plans, order)]
-    const inShort = (target: ContinueTarget) => {
-      const { filePath, fileSize: _, ...summary } = target.kind === 'session' ? target.session : target.source
-      return { ...target, session: null, source: null, summary, name: basename(filePath) }
-    }
-    const [first, second] = (await Promise.all(directories.map(targetsIn))).map(({ targets }) => targets.map(inShort))
-    expect(second).toStrictEqual(first)
-    // The newest first: ages never fall.
-    const ages = first!
-      .filter(({ kind }) => kind === 'session')
-      .map(({ summary }) => plans.find(({ id }) => id === summary.sessionId)!.age)
-    expect(ages).toStrictEqual([...ages].sort((a, b) => a - b))
-    directories.forEach((directory) => rmSync(directory, { recursive: true }))
-  },
 )
 
 test.prop([plansAndOrder], runs(60))(

@@ -1,5 +1,4 @@
 // deleteSession: removes a session with all files that belong to it, or leaves it whole; a failure has a message and a code, and leaves no lock.
-
 import {
   appendFileSync,
   chmodSync,
@@ -10,21 +9,23 @@ import {
   rmSync,
   symlinkSync,
   writeFileSync,
+  mkdtempSync,
+  realpathSync,
 } from 'node:fs'
-import { join, sep } from 'node:path'
-import { afterEach, describe, expect, vi } from 'vitest'
+import { join, sep, basename, dirname, relative } from 'node:path'
+import { afterEach, describe, expect, vi, afterAll } from 'vitest'
 import { fc, test } from '../support/property'
 import {
   CONTINUE_LATEST,
-  SessionRecordingService,
   acquireSessionLock,
   deleteSession,
   isSessionLocked,
   listContinueTargets,
   replaySession,
-  resumeSession,
+  type DeleteOptions,
+  type SessionFailure,
+  removeSessionFiles,
 } from '../../index.js'
-import type { DeleteOptions, SessionFailure } from '../../index.js'
 import {
   PROJECT_HASH,
   START_PAYLOAD,
@@ -34,9 +35,8 @@ import {
   session,
   start,
   writeSession,
-} from '../support/session-file.js'
+} from '../support/session-file'
 import {
-  BAD_IDS,
   afterListing,
   binding,
   checkpoint,
@@ -48,12 +48,14 @@ import {
   projectOf,
   sessionWith,
   watched,
-} from '../support/project-files.js'
-import { DEAD_PID, HOUR, LockProcess, lockOf, writeLock } from '../support/session-locks.js'
-import { anyEvents, runs } from '../support/session-arbitraries.js'
-import { directoryOf, root } from '../support/file-directory.js'
-import { eachCase } from '../support/each-case.js'
+} from '../support/project-files'
+import { LockProcess } from '../support/session-locks'
+import { anyEvents, runs } from '../support/session-arbitraries'
+import { directoryOf, root } from '../support/file-directory'
+import { resumed } from '../support/resuming'
 import { childReport, unprivileged } from '../support/processes'
+import { tmpdir } from 'node:os'
+import { recordedSession } from '../support/recording'
 
 afterEach(() => {
   vi.useRealTimers()
@@ -107,37 +109,6 @@ describe('a deleted session', () => {
     expect(await remove(directory, ref, options)).toStrictEqual(deleted('abd-2'))
     expect(readdirSync(directory).sort()).toStrictEqual(['session-1.jsonl', 'session-3.jsonl'])
     await expectNoLock(directory, 'abc', 'abd-2', 'xyz')
-  })
-
-  test('leaves an empty directory, even after an exclusive recorder and with the snapshot of an earlier version', async () => {
-    const chatsDir = directoryOf()
-    const recorder = await SessionRecordingService.createLocked({
-      sessionId: 's-1',
-      projectHash: PROJECT_HASH,
-      chatsDir,
-      workspaceDirs: [],
-      provider: 'p',
-      model: 'm',
-      exclusive: true,
-      fileName: 'seconds',
-    })
-    recorder.recordContent({ speaker: 'ai', blocks: [{ type: 'text', text: 'é'.repeat(100_000) }] })
-    await recorder.dispose()
-    const path = recorder.getFilePath()!
-    // As a recorder that was killed leaves it.
-    writeFileSync(`${path}.lock`, '{}')
-    writeFileSync(`${path}.snap`, 'session-tape snapshot 4')
-    expect(await remove(chatsDir, 's-1')).toStrictEqual(deleted('s-1'))
-    expect(readdirSync(chatsDir)).toStrictEqual([])
-  })
-
-  test('is removed together with its stale lock', async () => {
-    const directory = projectOf({ 'session-1.jsonl': sessionWith('dead'), 'session-2.jsonl': sessionWith('old') })
-    writeLock(directory, lockOf(DEAD_PID, { sessionId: 'dead' }), { id: 'dead' })
-    writeLock(directory, lockOf(process.pid, { sessionId: 'old', age: 49 * HOUR }), { id: 'old' })
-    expect(await remove(directory, 'dead')).toStrictEqual(deleted('dead'))
-    expect(await remove(directory, 'old')).toStrictEqual(deleted('old'))
-    expect(readdirSync(directory)).toStrictEqual([])
   })
 
   test('may be sequence-corrupt, and have deleted checkpoints', async () => {
@@ -293,20 +264,11 @@ describe('a failure', () => {
       'session-3.jsonl': sessionWith('7'),
     })
     const ids = ['abc', 'abd', '7']
-    const notFound = (ref: string) => fails(`Session not found for this project: ${ref}`, 'NotFound')
-    await eachCase(
-      [
-        ['x', notFound('x')],
-        ['náme', notFound('náme')],
-        ['latest', notFound('latest')],
-        [CONTINUE_LATEST, notFound(CONTINUE_LATEST)],
-        ['0', fails('Session index 0 out of range (1-3)', 'IndexOutOfRange')],
-        ['07', fails('Session index 7 out of range (1-3)', 'IndexOutOfRange')],
-        ['ab', fails("Ambiguous session prefix 'ab' matches: abc, abd", 'Ambiguous')],
-        ['', fails("Ambiguous session prefix '' matches: abc, abd, 7", 'Ambiguous')],
-      ] as const,
-      ([ref, failure]) => expectFailure(directory, ref, failure, ids),
-    )
+    for (const ref of ['náme', 'latest', CONTINUE_LATEST])
+      await expectFailure(directory, ref, fails(`Session not found for this project: ${ref}`, 'NotFound'), ids)
+    const range = fails('Session index 0 out of range (1-3)', 'IndexOutOfRange')
+    await expectFailure(directory, '0', range, ids)
+    await expectFailure(directory, 'ab', fails("Ambiguous session prefix 'ab' matches: abc, abd", 'Ambiguous'), ids)
     for (const ref of ['x', 'náme', '1', 'ab', 'abcd', '', 'ABC', ' abc'])
       await expectFailure(directory, ref, fails(`Session not found: ${ref}`, 'NotFound'), ids, { exact: true })
     expect(await remove(directory, '7', { exact: true })).toStrictEqual(deleted('7'))
@@ -314,38 +276,27 @@ describe('a failure', () => {
 
   test('of a session that is in use, by another process or by this one', async () => {
     const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1'), 'session-2.jsonl': sessionWith('s-2') })
-    const inUse = fails('Cannot delete: session is in use by another process', 'Locked')
     const other = new LockProcess()
     expect(await other.acquire(directory, 's-1')).toBe('held')
-    const resumed = await resumeSession({
-      continueRef: 's-2',
-      chatsDir: directory,
-      projectHash: PROJECT_HASH,
-      currentProvider: 'p',
-      currentModel: 'm',
-      workspaceDirs: [],
-    })
+    const { recording } = await resumed(directory, 's-2')
+    const inUse = fails('Cannot delete: session is in use by another process', 'Locked')
     for (const ref of ['s-1', 's-2'])
       for (const exact of [false, true]) expect(await remove(directory, ref, { exact })).toStrictEqual(inUse)
     expect(lockFilesIn(directory).sort()).toStrictEqual(['s-1.lock', 's-2.lock'])
     await other.release()
     await other.kill()
-    if (resumed.ok) await resumed.recording.dispose()
+    await recording.dispose()
     await expectNoLock(directory, 's-1', 's-2')
     for (const ref of ['s-1', 's-2']) expect(await remove(directory, ref)).toStrictEqual(deleted(ref))
     expect(readdirSync(directory)).toStrictEqual([])
   })
 
-  test.each([['a/b'], ['é'], ['x'.repeat(257)], ['.']])('to lock the unsafe id %j', async (id) => {
-    const directory = projectOf({ 'session-1.jsonl': sessionWith(id) })
-    for (const exact of [false, true])
-      await expectFailure(
-        directory,
-        id,
-        fails(`Failed to lock session for deletion: Unsafe session ID rejected: "${id}"`, 'LockFailed'),
-        [],
-        { exact },
-      )
+  test('to lock an unsafe id', async () => {
+    for (const id of ['a/b', '.']) {
+      const directory = projectOf({ 'session-1.jsonl': sessionWith(id) })
+      const error = `Failed to lock session for deletion: Unsafe session ID rejected: "${id}"`
+      for (const exact of [false, true]) await expectFailure(directory, id, fails(error, 'LockFailed'), [], { exact })
+    }
   })
 
   test.skipIf(process.platform === 'win32')("to lock for a reason of the system has the system's message", async () => {
@@ -379,27 +330,6 @@ describe('a failure', () => {
 
   const unverified = (error: string) =>
     fails(`Failed to delete session: Cannot verify checkpoint blockers: ${error}`, 'ReplayFailed')
-
-  test('to read its header as a replay does', async () => {
-    const changes = { p: { provider: 0 }, m: { model: null }, t: { startTime: 7 } }
-    const directory = projectOf(
-      Object.fromEntries(
-        Object.entries(changes).map(([sessionId, change]) => [
-          `session-${sessionId}.jsonl`,
-          file(start({ sessionId, ...change })),
-        ]),
-      ),
-    )
-    for (const id of ['p', 'm', 't']) {
-      const failed = fails(
-        `Session ${id} can't be read: Invalid session_start: missing or malformed required fields`,
-        'ReplayFailed',
-      )
-      const { unreadable } = await listContinueTargets(directory, PROJECT_HASH)
-      for (const exact of [false, true])
-        await expectFailure(directory, id, { ...failed, unreadable }, ['p', 'm', 't'], { exact })
-    }
-  })
 
   test('to replay a file that was removed or replaced after it had been found', async () => {
     const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1') })
@@ -458,57 +388,9 @@ describe('a failure', () => {
     ) as string
     await expectFailure(directory, 's-1', fails(words, 'System'), ['s-1'])
   })
-
-  test.each(BAD_IDS)('is not caused by another file with the id %j in its header', async (id) => {
-    const directory = projectOf({
-      'session-bad.jsonl': sessionWith(id),
-      'session-a.jsonl': sessionWith('a'),
-      'session-b.jsonl': sessionWith('b'),
-      'session-c.jsonl': sessionWith('c'),
-    })
-    expect(await remove(directory, '2')).toStrictEqual(deleted('b'))
-    expect(await remove(directory, 'c', { exact: true })).toStrictEqual(deleted('c'))
-    expect(await remove(directory, '')).toStrictEqual(deleted('a'))
-    const unreadable = [
-      {
-        filePath: join(directory, 'session-bad.jsonl'),
-        reason: 'Invalid session_start: missing or malformed required fields',
-      },
-    ]
-    expect(await remove(directory, '')).toStrictEqual({
-      ...fails('No sessions found for this project', 'NoSessions'),
-      unreadable,
-    })
-    expect(readdirSync(directory)).toStrictEqual(['session-bad.jsonl'])
-  })
 })
 
 describe('the arguments', () => {
-  test('of a wrong type synchronously throw a TypeError that names them', () =>
-    eachCase(
-      [
-        ['ref', [7, '.', 'hash']],
-        ['ref', []],
-        ['chatsDir', ['x', '', 'hash']],
-        ['chatsDir', ['x', null, 'hash']],
-        ['projectHash', ['x', '.']],
-        ['projectHash', ['x', '.', '']],
-        ['options', ['x', '.', 'hash', null]],
-        ['options', ['x', '.', 'hash', true]],
-        ['options.exact', ['x', '.', 'hash', { exact: 1 }]],
-      ] as const,
-      ([name, values]) => {
-        const call = () => (deleteSession as (...some: unknown[]) => unknown)(...values)
-        expect(call).toThrow(
-          expect.objectContaining({
-            name: 'TypeError',
-            code: 'ERR_INVALID_ARG_TYPE',
-            message: expect.stringMatching(new RegExp(`^${name} `)) as string,
-          }),
-        )
-      },
-    ))
-
   test('with a directory that cannot be read: rejects', async () => {
     await expect(remove(writeSession(''), 'x')).rejects.toMatchObject({ code: 'ENOTDIR' })
     await expect(remove('a\0b', 'x')).rejects.toMatchObject({ code: 'ERR_INVALID_ARG_VALUE' })
@@ -543,11 +425,95 @@ describe('the arguments', () => {
   })
 })
 
-test('faked timers do not stop a deletion, even if a stale lock has to be replaced', async () => {
-  const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1') })
-  writeLock(directory, lockOf(DEAD_PID, { sessionId: 's-1' }), { id: 's-1' })
-  vi.useFakeTimers()
-  const result = await remove(directory, 's-1')
-  vi.useRealTimers()
-  expect([result, readdirSync(directory)]).toStrictEqual([deleted('s-1'), []])
+const top = realpathSync(mkdtempSync(join(tmpdir(), 'session-tape-')))
+afterAll(() => rmSync(top, { recursive: true, force: true }))
+
+let directories = 0
+function freshDirectory(): string {
+  const directory = join(top, String(++directories))
+  mkdirSync(directory)
+  return directory
+}
+
+/** A recorded recordedFiles, with the lock file that an exclusive recorder left. */
+async function recordedFiles(chatsDir: string): Promise<string> {
+  const path = await recordedSession({ sessionId: 'süß', chatsDir })
+  writeFileSync(`${path}.lock`, '{}')
+  return path
+}
+
+describe('removeSessionFiles', () => {
+  test('leaves an empty directory, also by a link to it or a relative path', async () => {
+    const chatsDir = freshDirectory()
+    const linked = join(freshDirectory(), 'link')
+    symlinkSync(chatsDir, linked)
+    for (const toDirectory of [chatsDir, linked, relative(process.cwd(), chatsDir)]) {
+      const path = await recordedFiles(chatsDir)
+      writeFileSync(`${path}.snap`, 'session-tape snapshot 4')
+      await removeSessionFiles(join(toDirectory, basename(path)))
+      expect(readdirSync(chatsDir)).toEqual([])
+    }
+  })
+
+  const FILES = [
+    'a.jsonl',
+    'a.jsonl.snap',
+    'a.jsonl.lock',
+    'a.jsonl.zst',
+    'a.jsonl.zst.snap',
+    'a.jsonl.receipt.jsonl',
+    'a.media.json',
+  ]
+  const ALL_FILES = [
+    ...FILES,
+    'a.receipt.jsonl',
+    'a.jsonl.media.json',
+    'b.media.json',
+    'a.lock',
+    'b.jsonl',
+    'b.jsonl.snap',
+    'a.jsonl.snap.old',
+    '.session-tape-1.snap',
+    'a.jsonl.lockX',
+  ]
+  test.prop([fc.subarray(ALL_FILES)], { numRuns: 60 })(
+    'removes the files of the recordedFiles and no others, whichever exist',
+    async (names) => {
+      const directory = freshDirectory()
+      for (const name of names)
+        writeFileSync(
+          join(directory, name),
+          name.endsWith('.media.json') ? `{"references":[{"contentId":"sha256:${'a'.repeat(64)}"}]}` : name,
+        )
+      await removeSessionFiles(join(directory, 'a.jsonl'))
+      expect(readdirSync(directory).sort()).toEqual(names.filter((name) => !FILES.includes(name)).sort())
+    },
+  )
+
+  test.each(['{"references":[{"contentId":"x"}]}', '{"references":[]}', '[]', ''])(
+    'leaves a list of media that is of another program: %s',
+    async (text) => {
+      const directory = freshDirectory()
+      for (const name of ['a.jsonl.zst', 'a.media.json']) writeFileSync(join(directory, name), text)
+      await removeSessionFiles(join(directory, 'a.jsonl'))
+      expect(readdirSync(directory)).toEqual(['a.media.json'])
+    },
+  )
+
+  test("rejects with the system's error for what cannot be removed", async () => {
+    const directory = freshDirectory()
+    mkdirSync(join(directory, 'a.jsonl'))
+    await expect(removeSessionFiles(join(directory, 'a.jsonl'))).rejects.toMatchObject({
+      code: expect.stringMatching(/^(EISDIR|EPERM)$/),
+      syscall: 'unlink',
+    })
+    expect(existsSync(join(directory, 'a.jsonl'))).toBe(true)
+    await expect(removeSessionFiles(join(dirname(directory), 'nowhere', 'a.jsonl'))).resolves.toBeUndefined()
+  })
+
+  test('takes no options', () => {
+    expect(() => (removeSessionFiles as (...all: unknown[]) => unknown)('x', { snapshotDir: 's' })).toThrow(
+      "options has no member 'snapshotDir': the function has no options",
+    )
+  })
 })

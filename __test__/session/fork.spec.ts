@@ -9,24 +9,22 @@ import {
   forkSession,
   isSessionLocked,
   listSessions,
-  resumeSession,
   sessionLockPath,
   SessionRecordingService,
 } from '../../index.js'
-import type { ForkOptions, ForkTarget } from '../../index.js'
 import { eachCase } from '../support/each-case'
 import { directoryOf } from '../support/file-directory'
 import { childReport, mountNamespace, runChild, unprivileged } from '../support/processes'
 import { test } from '../support/property'
+import { newRecorder, recorderConfig } from '../support/recording'
+import { resumedAndEnded } from '../support/resuming'
 import {
-  compressed,
   content,
   envelope,
   item,
   PROJECT_HASH,
   rewind,
   session,
-  START_PAYLOAD,
   start,
   textsOf,
   type Event,
@@ -54,15 +52,9 @@ const recordsOf = (path: string): any[] => linesOf(path).map((line) => JSON.pars
 async function openSource(
   ...texts: string[]
 ): Promise<{ recorder: SessionRecordingService; source: Source; checkpointId: string }> {
-  const { workspaceDirs, projectHash, provider, model } = START_PAYLOAD
-  const recorder = await SessionRecordingService.createLocked({
-    sessionId: SOURCE_ID,
-    projectHash,
-    chatsDir: directoryOf(),
-    workspaceDirs,
-    provider,
-    model,
-  })
+  const recorder = await SessionRecordingService.createLocked(
+    recorderConfig({ sessionId: SOURCE_ID, projectHash: PROJECT_HASH, chatsDir: directoryOf() }),
+  )
   for (const text of texts) recorder.recordContent(item('human', text))
   const { checkpointId } = await recorder.createCheckpoint('hiér')
   return { recorder, source: sourceAt(recorder.getChatsDir(), basename(recorder.getFilePath()!)), checkpointId }
@@ -159,28 +151,6 @@ describe('the new session', () => {
     expect(summary).toMatchObject({ createdAt: placed.metadata.startTime, cwd: '/hîre' })
   })
 
-  test('has the history after all compressions and rewinds before the checkpoint, and nothing later', async () => {
-    const source = sourceOf(
-      session(
-        content('a'),
-        content('b'),
-        compressed('summäry'),
-        content('c'),
-        content('d'),
-        rewind(1),
-        content('e'),
-        created('c1'),
-        content('f'),
-        rewind(3),
-        created('c2'),
-        compressed('later'),
-        content('g'),
-      ),
-    )
-    expect(textsOf((await forked(source.target('c1'), source.options())).history)).toEqual(['summäry', 'c', 'e'])
-    expect(textsOf((await forked(source.target('c2'), source.options())).history)).toEqual(['summäry'])
-  })
-
   test('has the same bytes for its items as the source', async () => {
     const items = [
       '{"speaker":"ai","blocks":[],"lone":"\\ud83d","raw":"\u2028 \u{1f600} ü","escaped":"\\u00fc\\u2028"}',
@@ -209,32 +179,6 @@ describe('the new session', () => {
     expect(JSON.stringify(history)).toBe(JSON.stringify([summary, ...items].map((one) => JSON.parse(one) as unknown)))
   })
 
-  test('leaves out items that a strict replay does not accept', async () => {
-    const source = sourceOf(
-      session(
-        content('one'),
-        ['content', { content: { speaker: 'user', blocks: [] } }],
-        ['content', { content: { speaker: 'ai' } }],
-        created('c1'),
-      ),
-    )
-    expect(textsOf((await forked(source.target(), source.options())).history)).toEqual(['one'])
-  })
-
-  test('names the checkpoint as the source does at its end', async () => {
-    const source = sourceOf(
-      session(content('one'), created('\ud800', 'first'), content('two'), renamed('\ud800', 'läst \udfff')),
-    )
-    const { recording } = await forked(source.target('\ud800', 'first'), source.options())
-    const { ancestry } = await strictReplay(recording.getFilePath()!)
-    expect(ancestry).toEqual({
-      parentSessionId: SOURCE_ID,
-      parentSequence: 3,
-      checkpointId: '\ud800',
-      checkpointName: 'läst \udfff',
-    })
-  })
-
   test('uses the options for its recorder', async () => {
     const source = simpleSource()
     const warnings: unknown[] = []
@@ -246,17 +190,7 @@ describe('the new session', () => {
     )
     const path = recording.getFilePath()!
     expect(basename(path)).toMatch(/^session-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-[0-9a-f]{8}-[0-9a-f]{3}\.jsonl$/)
-    const { projectHash, workspaceDirs, provider, model } = START_PAYLOAD
-    const second = new SessionRecordingService({
-      sessionId: 'x',
-      projectHash,
-      chatsDir: source.chatsDir,
-      workspaceDirs,
-      provider,
-      model,
-      exclusive: true,
-      onWarning: (one) => warnings.push(one),
-    })
+    const second = newRecorder({ chatsDir: source.chatsDir, exclusive: true, onWarning: (one) => warnings.push(one) })
     second.initializeForResume(path, 9)
     await second.dispose()
     expect(warnings).toMatchObject([{ code: 'ESESSIONLOCKED' }])
@@ -286,42 +220,10 @@ describe('the new session', () => {
     recording.recordContent(item('human', 'néw'))
     await recording.dispose()
     const { chatsDir } = source
-    const resumed = await resumeSession({
-      continueRef: sessionId,
-      chatsDir,
-      projectHash: PROJECT_HASH,
-      currentProvider: 'acme',
-      currentModel: 'acme-lärge',
-      workspaceDirs: [],
-    })
-    if (!resumed.ok) throw new Error(resumed.error)
-    expect(textsOf(resumed.history)).toEqual(['one', 'zwölf', 'néw'])
-    expect(resumed.warnings).toEqual([])
-    await resumed.recording.dispose()
-    const seqs = recordsOf(resumed.recording.getFilePath()!).map(({ seq }) => seq as number)
+    const { history, warnings, recording: next } = await resumedAndEnded(chatsDir, sessionId)
+    expect([textsOf(history), warnings]).toEqual([['one', 'zwölf', 'néw'], []])
+    const seqs = recordsOf(next.getFilePath()!).map(({ seq }) => seq as number)
     expect(seqs).toEqual(seqs.map((_, at) => at + 1))
-  })
-
-  test('can be forked itself, and its fork again', async () => {
-    const source = simpleSource()
-    let target = source.target()
-    const ids = [SOURCE_ID]
-    for (const generation of ['first', 'secönd', 'third']) {
-      const {
-        recording,
-        metadata: { sessionId },
-        history,
-      } = await forked(target, source.options())
-      expect(history).toHaveLength(ids.length + 1)
-      recording.recordContent(item('ai', generation))
-      const { checkpointId, name: checkpointName } = await recording.createCheckpoint(generation)
-      const filePath = recording.getFilePath()!
-      expect((await strictReplay(filePath)).ancestry?.parentSessionId).toBe(ids.at(-1))
-      ids.push(sessionId)
-      target = { checkpointId, checkpointName, source: { sessionId, filePath } }
-      await recording.dispose()
-    }
-    expect(new Set(ids).size).toBe(4)
   })
 })
 
@@ -371,11 +273,10 @@ describe('a source that is open in this process', () => {
 
   test('counts as in use without its recorder, or with one that does not own its lock', async () => {
     const { recorder, source, checkpointId } = await openSource('one')
-    const { workspaceDirs, projectHash, provider, model } = START_PAYLOAD
-    const config = { sessionId: 'other', projectHash, chatsDir: source.chatsDir, workspaceDirs, provider, model }
+    const { chatsDir } = source
     const [unlocked, other] = [
-      new SessionRecordingService({ ...config, sessionId: SOURCE_ID }),
-      await SessionRecordingService.createLocked(config),
+      newRecorder({ sessionId: SOURCE_ID, chatsDir }),
+      await SessionRecordingService.createLocked(recorderConfig({ sessionId: 'other', chatsDir })),
     ]
     const kept = [`${SOURCE_ID}.lock`, 'other.lock']
     await eachCase([undefined, null, unlocked, other], (given) =>
@@ -389,13 +290,6 @@ describe('a source that is open in this process', () => {
     )
     expect(await recorder.getOwnedLockHandle()!.ownsLock()).toBe(true)
     await Promise.all([recorder.dispose(), unlocked.dispose(), other.dispose()])
-  })
-
-  test('is locked by the fork if its recorder has ended', async () => {
-    const { recorder, source, checkpointId } = await openSource('one')
-    await recorder.dispose()
-    const { history } = await forked(source.target(checkpointId), source.options({ source: recorder }))
-    expect(textsOf(history)).toEqual(['one'])
   })
 
   test('that cannot be flushed is not forked', async () => {
@@ -418,10 +312,8 @@ describe('a source that is open in this process', () => {
     )
     all.forEach(({ recording }, at) => recording.recordContent(item('human', `sibling ${at}`)))
     await Promise.all(all.map(({ recording }) => recording.flush()))
-    const histories = await Promise.all(
-      all.map(async ({ recording }) => textsOf((await strictReplay(recording.getFilePath()!)).history)),
-    )
-    expect(histories).toEqual([0, 1, 2, 3].map((at) => ['one', `sibling ${at}`]))
+    for (const [at, { recording }] of all.entries())
+      expect(textsOf((await strictReplay(recording.getFilePath()!)).history)).toEqual(['one', `sibling ${at}`])
     expect(new Set(all.map(({ metadata }) => metadata.sessionId)).size).toBe(4)
     await recorder.dispose()
   })
@@ -685,18 +577,6 @@ test('a source that has grown is forked from checkpoints anywhere in it, by the 
   expect(await forkSession(source.target('c2'), source.options())).toMatchObject({ code: 'CheckpointGone' })
 })
 
-test('a second creation of the checkpoint has no effect', async () => {
-  const source = sourceOf(
-    session(content('one'), created('c1', 'first'), content('two'), content('three'), created('c1', 'second')),
-  )
-  const { history, recording } = await forked(source.target('c1'), source.options())
-  expect(textsOf(history)).toEqual(['one'])
-  expect((await strictReplay(recording.getFilePath()!)).ancestry).toMatchObject({
-    parentSequence: 3,
-    checkpointName: 'first',
-  })
-})
-
 function later(source: Source, from: number, ...events: Event[]): void {
   writeFileSync(source.filePath, events.map((event, at) => `${envelope(from + at, event)}\n`).join(''), { flag: 'a' })
   source.bytes = readFileSync(source.filePath)
@@ -733,38 +613,4 @@ test('a process that is killed at each step leaves a whole child or none, and no
   // Both outcomes occur: none up to some step, a whole child after it.
   expect(children).toEqual([...children].sort())
   expect(new Set(children)).toEqual(new Set([0, 1]))
-})
-
-test('arguments of a wrong type throw synchronously', async () => {
-  const source = simpleSource()
-  const [target, options] = [source.target() as any, source.options() as any]
-  await eachCase<readonly [target: unknown, options: unknown, message: RegExp]>(
-    [
-      [undefined, options, /^target must be an object/],
-      [{ ...target, checkpointId: '' }, options, /^target\.checkpointId must be a non-empty string/],
-      [{ ...target, checkpointName: 1 }, options, /^target\.checkpointName must be a string/],
-      [{ ...target, source: null }, options, /^target\.source must be an object/],
-      [{ ...target, source: { filePath: 'x' } }, options, /^target\.source\.sessionId must be a string/],
-      [
-        { ...target, source: { sessionId: 'x', filePath: '' } },
-        options,
-        /^target\.source\.filePath must be a non-empty string/,
-      ],
-      [target, undefined, /^options must be an object/],
-      ...['chatsDir', 'projectHash', 'provider', 'model'].map(
-        (name) =>
-          [target, { ...options, [name]: '' }, new RegExp(`^options\\.${name} must be a non-empty string`)] as const,
-      ),
-      [target, { ...options, workspaceDirs: [1] }, /^options\.workspaceDirs must be an array of strings/],
-      [target, { ...options, source: {} }, /^options\.source must be a recorder, or null/],
-      [target, { ...options, recorder: { fileName: 'hours' } }, /^options\.recorder\.fileName must be one of/],
-      [target, { ...options, recorder: { cwd: 1 } }, /^options\.recorder\.cwd must be a string/],
-    ],
-    ([one, other, message]) => {
-      expect(() => forkSession(one as ForkTarget, other as ForkOptions)).toThrow(
-        expect.objectContaining({ name: 'TypeError', message: expect.stringMatching(message) }),
-      )
-    },
-  )
-  expect(beside(source)).toEqual([])
 })

@@ -19,7 +19,6 @@ import { Worker } from 'node:worker_threads'
 import { describe, expect } from 'vitest'
 import { fc, test } from '../support/property'
 import {
-  SessionRecordingService,
   acquireSessionLock,
   archiveSession,
   deleteSession,
@@ -32,6 +31,7 @@ import { PROJECT_HASH, content } from '../support/session-file.js'
 import { checkpoint, checkpointDeleted, sessionWith } from '../support/project-files.js'
 import { DEAD_PID, lockOf, writeLock } from '../support/session-locks.js'
 import { directoryOf } from '../support/file-directory.js'
+import { newRecorder } from '../support/recording'
 
 const DAY = 86_400_000
 
@@ -127,15 +127,7 @@ describe('never touched are', () => {
   test('sessions in use, wanted ones, and those younger than minAge', async () => {
     const directory = aged({ locked: 40, exclusive: 3, wanted: 50, thrown: 60, plain: 40, future: -3 })
     const lock = await acquireSessionLock(directory, 'locked')
-    const recorder = new SessionRecordingService({
-      sessionId: 'exclusive',
-      projectHash: PROJECT_HASH,
-      chatsDir: directory,
-      workspaceDirs: [],
-      provider: 'p',
-      model: 'm',
-      exclusive: true,
-    })
+    const recorder = newRecorder({ sessionId: 'exclusive', chatsDir: directory, exclusive: true })
     recorder.initializeForResume(join(directory, 'session-exclusive.jsonl'), 2)
     const keep = ({ sessionId }: { sessionId: string }) => {
       if (sessionId === 'thrown') throw new Error('by the caller')
@@ -232,34 +224,17 @@ describe('what keep answers', () => {
     for (const dryRun of [true, false]) {
       const directory = aged({ one: 40 })
       const { deleted, archived, left } = await keepSessions(directory, { deleteAfter: '30d' }, { keep, dryRun })
-      expect([deleted, archived, left]).toStrictEqual([
-        [],
-        [],
-        [
-          {
-            filePath: join(directory, 'session-one.jsonl'),
-            reason: 'Failed',
-            message: expect.stringContaining(message),
-          },
-        ],
-      ])
+      const filePath = join(directory, 'session-one.jsonl')
+      const failed = { filePath, reason: 'Failed', message: expect.stringContaining(message) as string }
+      expect([deleted, archived, left]).toStrictEqual([[], [], [failed]])
     }
   })
 
   test('may never come, until the signal is aborted', async () => {
     const controller = new AbortController()
     const directory = aged({ one: 40 })
-    const run = keepSessions(
-      directory,
-      { deleteAfter: '30d' },
-      {
-        keep: () => {
-          setTimeout(() => controller.abort(new Error('enough')))
-          return never
-        },
-        signal: controller.signal,
-      },
-    )
+    const keep = () => (setTimeout(() => controller.abort(new Error('enough'))), never)
+    const run = keepSessions(directory, { deleteAfter: '30d' }, { keep, signal: controller.signal })
     await expect(run).rejects.toThrow('enough')
     expect(readdirSync(directory)).toStrictEqual(['session-one.jsonl'])
   })
@@ -284,15 +259,6 @@ describe('deleting', () => {
     }
     expect(readdirSync(directory).sort()).toStrictEqual(['session-live.jsonl.zst', 'session-recent.jsonl.zst'])
     expect((await replaySession(join(directory, 'session-live.jsonl'))).ok).toBe(true)
-  })
-
-  test('leaves what does not replay', async () => {
-    const directory = aged(
-      { corrupt: 100 },
-      { corrupt: sessionWith('corrupt').replace('"provider":"anthropic"', '"provider":7') },
-    )
-    const report = await keepSessions(directory, { archiveAfter: null, deleteAfter: '90d' })
-    expect([report.deleted, reasonsOf(report)]).toStrictEqual([[], { corrupt: 'Unreadable' }])
   })
 })
 
@@ -403,14 +369,6 @@ describe('limits', () => {
     expect([idsOf(fitted.deleted), fitted.withinLimits, fitted.sessions]).toStrictEqual([['a', 'b', 'c'], true, 4])
   })
 
-  test('of sessions count archived ones', async () => {
-    const directory = aged({ a: 50, b: 40, c: 3, d: 2 })
-    expect(await keepSessions(directory, { maxSessions: 3 })).toMatchObject({ deleted: [], withinLimits: false })
-    const report = await keepSessions(directory, { maxSessions: 3, deleteToFit: true })
-    expect([idsOf(report.deleted), report.withinLimits]).toStrictEqual([['a'], true])
-    expect(readdirSync(directory)).toHaveLength(3)
-  })
-
   test('count all directories together', async () => {
     const [one, other] = [aged({ a: 5, c: 3 }), aged({ b: 4, d: 2 })]
     const report = await keepSessions([one, other, one], { archiveAfter: null, maxSessions: 1, deleteToFit: true })
@@ -499,14 +457,7 @@ test('what a recorder of this process may write to is in use, without a lock too
     const directory = aged({ one: 10 })
     const link = join(directoryOf(), 'link')
     symlinkSync(directory, link)
-    const recorder = new SessionRecordingService({
-      sessionId: 'one',
-      projectHash: PROJECT_HASH,
-      chatsDir: link,
-      workspaceDirs: [],
-      provider: 'p',
-      model: 'm',
-    })
+    const recorder = newRecorder({ sessionId: 'one', chatsDir: link })
     recorder.initializeForResume(join(link, 'session-one.jsonl'), 2)
     for (const dryRun of [true, false]) {
       expect(await keepSessions(directory, policy, { dryRun })).toMatchObject({
@@ -540,18 +491,6 @@ test('and so is what a worker of this process records', async () => {
   worker.postMessage('close')
   await once(worker, 'exit')
   expect(idsOf((await keepSessions(directory)).archived)).toStrictEqual(['one'])
-})
-
-test('two runs at once deal with each session once', async () => {
-  const ids = Array.from({ length: 12 }, (_, n) => `s${n}`)
-  const directory = aged(Object.fromEntries(ids.map((id, n) => [id, 10 + n])))
-  const reports = await Promise.all([keepSessions(directory), keepSessions(directory), keepSessions([directory])])
-  const archived = reports.flatMap((report) => idsOf(report.archived))
-  expect(archived.sort()).toStrictEqual([...ids].sort())
-  for (const { left } of reports)
-    expect(left.every(({ reason }) => reason === 'InUse' || reason === 'Changed')).toBe(true)
-  const { sessions } = await listSessions(directory)
-  expect(sessions.every((session) => session.archived === true) && sessions.length).toBe(12)
 })
 
 test('what another process does meanwhile is counted', async () => {
@@ -617,82 +556,20 @@ test('a session whose companions can have no names, or are directories, is delet
   expect(readdirSync(directory)).toStrictEqual(['session-b.jsonl.snap'])
 })
 
-test('what is no session is reported where only the limits would touch it', async () => {
-  const directory = aged({ a: 60, b: 60 }, { a: 'no session\n' })
-  const report = await keepSessions(
-    directory,
-    { archiveAfter: null, maxSessions: 0, deleteToFit: true },
-    { dryRun: true },
-  )
-  expect(reasonsOf(report)).toStrictEqual({ a: 'Unreadable' })
-})
-
-test('a dry run leaves what can not be read whole, as the run does', async () => {
-  const directory = aged({ a: 60 }, { a: `${text('a')}no record\n${text('a').split('\n')[1]}\n` })
-  for (const dryRun of [true, false]) {
-    const { deleted, archived, left, withinLimits } = await keepSessions(
-      directory,
-      { maxSessions: 0, deleteToFit: true },
-      { dryRun },
-    )
-    expect([deleted.length, archived.length, left.map(({ reason }) => reason), withinLimits]).toStrictEqual([
-      0,
-      1,
-      ['Unreadable'],
-      false,
-    ])
-  }
-})
-
-test('an abort ends the work between two sessions', async () => {
+test('an abort ends the work between two sessions, and so does an error of onProgress', async () => {
   const directory = aged({ a: 12, b: 11, c: 10, d: 9, e: 8 })
   const controller = new AbortController()
   const reason = new Error('enough')
-  const seen: number[] = []
-  const run = keepSessions(
-    directory,
-    {},
-    {
-      signal: controller.signal,
-      onProgress: ({ files }) => {
-        seen.push(files!)
-        if (seen.length === 1) controller.abort(reason)
-      },
-    },
-  )
-  await expect(run).rejects.toBe(reason)
+  const onProgress = () => void controller.abort(reason)
+  await expect(keepSessions(directory, {}, { signal: controller.signal, onProgress })).rejects.toBe(reason)
   const { sessions } = await listSessions(directory)
   expect(sessions).toHaveLength(5)
   expect(sessions.filter(({ archived }) => archived).length).toBeLessThan(4)
   expect(readdirSync(directory).filter((name) => !/^session-.\.jsonl(\.zst)?$/.test(name))).toStrictEqual([])
-  const thrown = new Error('from onProgress')
-  await expect(
-    keepSessions(
-      directory,
-      {},
-      {
-        onProgress: () => {
-          throw thrown
-        },
-      },
-    ),
-  ).rejects.toBe(thrown)
-})
-
-test('wrong arguments are named', () => {
-  const duration = "a number of milliseconds, 0 or more, or a duration such as '36h', '7d' or '2w'"
-  expect(() => keepSessions(7 as never)).toThrow('where must be a non-empty string, got 7')
-  expect(() => keepSessions(['a', ''])).toThrow(TypeError)
-  expect(() => keepSessions('x', { minAge: '7' as never })).toThrow(`policy.minAge must be ${duration}, got '7'`)
-  expect(() => keepSessions('x', { archiveAfter: -1 })).toThrow(`policy.archiveAfter must be ${duration}, got -1`)
-  expect(() => keepSessions('x', { deleteAfter: '1m' as never })).toThrow(TypeError)
-  expect(() => keepSessions('x', { maxSessions: 1.5 })).toThrow(
-    'policy.maxSessions must be a safe integer, 0 or more, got 1.5',
-  )
-  expect(() => keepSessions('x', { maxBytes: NaN })).toThrow(TypeError)
-  expect(() => keepSessions('x', {}, { keep: 1 as never })).toThrow(
-    'options.keep must be a function, if it is given, got 1',
-  )
+  const failing = () => {
+    throw reason
+  }
+  await expect(keepSessions(directory, {}, { onProgress: failing })).rejects.toBe(reason)
 })
 
 const policies = fc.record({

@@ -119,13 +119,6 @@ describe('a lock', () => {
     })
   })
 
-  test('of a live process of which nothing shows when it began is stale 48 hours after its timestamp, too', async () => {
-    vi.spyOn(process, 'kill').mockReturnValue(true)
-    for (const age of YOUNG)
-      await expectJudged(lockOf(DEAD_PID, { age }), 100 * HOUR, { stale: false, staleWithAge: false })
-    for (const age of OLD) await expectJudged(lockOf(DEAD_PID, { age }), 0, { stale: false, staleWithAge: true })
-  })
-
   test('with a timestamp far in the future is judged by its last modification', async () => {
     for (const timestamp of [
       '2099-01-01T00:00:00.000Z',

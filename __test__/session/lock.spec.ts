@@ -1,7 +1,6 @@
 /** Session locks: the file of a lock, its handle, and the errors of acquiring. */
 import {
   chmodSync,
-  existsSync,
   mkdirSync,
   readFileSync,
   renameSync,
@@ -24,6 +23,7 @@ import {
   sessionLockPath,
   SessionLockedError,
   type SessionLock,
+  sessionLockPathOf,
 } from '../../index.js'
 import { eachCase } from '../support/each-case'
 import { directoryOf } from '../support/file-directory'
@@ -68,25 +68,6 @@ describe('the path', () => {
       await expect(use(directory, id)).rejects.toThrow(error)
     expect(namesIn(directory)).toEqual([])
   })
-
-  test('needs arguments of the right type, and so do all functions', () => {
-    const cases = [
-      [() => sessionLockPath('', ID), 'chatsDir'],
-      [() => sessionLockPath('/c', 1 as never), 'sessionId'],
-      [() => acquireSessionLock(undefined as never, ID), 'chatsDir'],
-      [() => acquireSessionLock('/c', null as never), 'sessionId'],
-      [() => isSessionLocked({} as never, ID), 'chatsDir'],
-      [() => removeStaleLock('', ID), 'chatsDir'],
-      [() => cleanUpLocks('' as never), 'chatsDir'],
-      [() => isLockStale(''), 'lockPath'],
-      [() => isLockStale('/c', null as never), 'options'],
-      [() => isLockStale('/c', { pidReuse: 1 as never }), 'options.pidReuse'],
-    ] as const
-    for (const [call, name] of cases)
-      expect(call).toThrow(
-        expect.objectContaining({ code: 'ERR_INVALID_ARG_TYPE', message: expect.stringMatching(`^${name} must be`) }),
-      )
-  })
 })
 
 describe('a lock', () => {
@@ -129,13 +110,6 @@ describe('a lock', () => {
     const lock = await acquireSessionLock(`${directory}${sep}`, ID)
     expect(namesIn(directory)).toEqual([`${ID}.lock`])
     await lock.release()
-  })
-
-  test('has functions that work detached', async () => {
-    const { ownsLock, release, lockPath } = await acquireSessionLock(directoryOf(), ID)
-    expect(await ownsLock()).toBe(true)
-    await release()
-    expect(existsSync(lockPath)).toBe(false)
   })
 
   test('of a relative directory stays where it was when the working directory changes', async () => {
@@ -418,5 +392,45 @@ describe('a session that cannot be locked', () => {
       cleaned: 0,
     })
     chmodSync(directory, 0o755)
+  })
+})
+
+describe('the lock path of a file', () => {
+  test.prop([safeId], { numRuns: 100 })('is that of the id in its name, in its directory', (id) => {
+    for (const directory of ['/chats', '/a/../chats', 'chats', `.${sep}chats`, '.']) {
+      expect(sessionLockPathOf(`${directory}${sep}session-${id}.jsonl`)).toBe(sessionLockPath(directory, id))
+    }
+    expect(sessionLockPathOf(`session-${id}.jsonl`)).toBe(`${id}.lock`)
+  })
+
+  test('is that of all between the prefix and the extension', () => {
+    const path = join('/c', 'session-2026-02-11T16-00-f3a91c22.jsonl')
+    expect(sessionLockPathOf(path)).toBe(join('/c', '2026-02-11T16-00-f3a91c22.lock'))
+    expect(sessionLockPathOf('session-session-a.jsonl')).toBe('session-a.lock')
+  })
+
+  test('is refused for another name, with the path', () => {
+    const others = [
+      's1.jsonl',
+      'session-.jsonl',
+      'session-s1.json',
+      'session-s1.jsonl.gz',
+      'Session-s1.jsonl',
+      'xsession-s1.jsonl',
+      'session-s1',
+      '/',
+      join('/session-s1.jsonl', 'x'),
+    ]
+    for (const path of [...others, ...others.map((name) => join('/chats', name))]) {
+      expect(() => sessionLockPathOf(path)).toThrow(new Error(`Cannot extract session ID from path: ${path}`))
+    }
+  })
+
+  test('is refused for an unsafe id', () => {
+    for (const id of ['a.b', 'a b', 'é', '..', 'a\nb', 'x'.repeat(257)]) {
+      expect(() => sessionLockPathOf(join('/c', `session-${id}.jsonl`))).toThrow(
+        new Error(`Unsafe session ID rejected: "${id}"`),
+      )
+    }
   })
 })

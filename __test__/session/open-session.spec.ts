@@ -32,7 +32,7 @@ import {
   textsOf,
   writeSession,
 } from '../support/session-file.js'
-import { anyEvents, runs } from '../support/session-arbitraries.js'
+import { runs } from '../support/session-arbitraries.js'
 import { anyFile } from '../support/line-arbitraries.js'
 import { eachCase } from '../support/each-case.js'
 import { eventually } from '../support/recording'
@@ -106,21 +106,6 @@ beforeAll(async () => {
 })
 
 describe('a handle agrees with a replay', () => {
-  test('of a small session', async () => {
-    const filePath = writeSession(
-      session(content('a'), compressed('ab', 1), content('c'), content('d'), rewind(1), sessionEvent('x'), 'torn'),
-    )
-    const handle = await open(filePath)
-    expect(handle).toMatchObject({
-      lastSeq: 7,
-      eventCount: 7,
-      historyLength: 2,
-      sessionEvents: [{ severity: 'info', message: 'x' }],
-    })
-    expect(textsOf(await handle.items())).toStrictEqual(['ab', 'c'])
-    await expectAsReplayed(filePath)
-  })
-
   test('of a session without items', async () => {
     const handle = await open(writeSession(session()))
     expect(handle.historyLength).toBe(0)
@@ -144,15 +129,6 @@ describe('a handle agrees with a replay', () => {
     },
   )
 
-  test.prop([anyEvents, fc.integer({ min: 0, max: 30 }), fc.boolean()], runs(60))(
-    'at any point of any session',
-    async (events, throughSeq, auditTrail) => {
-      const filePath = writeSession(sessionOf(events))
-      await expectAsReplayed(filePath, PROJECT_HASH, { throughSeq, auditTrail })
-      rmSync(filePath)
-    },
-  )
-
   test('even if there is no session', () =>
     eachCase(
       [
@@ -168,21 +144,6 @@ describe('a handle agrees with a replay', () => {
         expectSameReplay(opened as ReplayResult, await replaySession(path()))
       },
     ))
-
-  test('for another project, and for arguments of a wrong type', async () => {
-    const filePath = writeSession(session())
-    expect(await openSession(filePath, 'other')).toStrictEqual({
-      ok: false,
-      error: `Project hash mismatch: expected other got ${PROJECT_HASH}`,
-      warnings: [],
-    })
-    const call = openSession as (...values: unknown[]) => Promise<unknown>
-    expect(() => call(7)).toThrow(
-      expect.objectContaining({ name: 'TypeError', message: expect.stringContaining('filePath') }),
-    )
-    expect(() => call(filePath, 7)).toThrow(/expectedProjectHash/)
-    expect(() => call(filePath, undefined, { throughSeq: '1' })).toThrow(/options\.throughSeq/)
-  })
 })
 
 describe('items', () => {
@@ -217,20 +178,6 @@ describe('items', () => {
     },
   )
 
-  const place = fc.integer({ min: -900, max: 900 })
-  test.prop([fc.array(fc.tuple(place, place), { minLength: 2, maxLength: 6 })], runs(12))(
-    'of a big file, several ranges at once',
-    async (ranges) => {
-      const handle = await open(big)
-      const found = await Promise.all(ranges.map(([from, to]) => handle.items(from, to)))
-      expectSame(
-        found,
-        ranges.map(([from, to]) => bigHistory.slice(from, to)),
-      )
-      handle.close()
-    },
-  )
-
   test('are new objects each time: changes by a caller have no effect on later ones', async () => {
     const handle = await openThree()
     const first = await handle.items()
@@ -254,18 +201,6 @@ describe('items', () => {
 })
 
 describe('iterating', () => {
-  test.prop([fc.integer({ min: 0, max: 320 })], runs(25))('yields every item once, in order', async (length) => {
-    const filePath = writeSession(sessionOf(Array.from({ length }, (_, i) => content(`${i}`))))
-    const handle = await open(filePath)
-    for (let round = 0; round < 2; round += 1) {
-      let at = 0
-      for await (const item of handle) expect(textsOf([item])).toStrictEqual([`${at++}`])
-      expect(at).toBe(length)
-    }
-    handle.close()
-    rmSync(filePath)
-  })
-
   test('a big file, two loops at once, and one that stops early', async () => {
     const handle = await open(big)
     const all = async () => {

@@ -1,5 +1,4 @@
 // readSessionRecords: iterates over the lines of a session, reading the file in batches.
-
 import {
   appendFileSync,
   closeSync,
@@ -13,25 +12,33 @@ import {
   writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { exportBundle, readSessionRecords } from '../../index.js'
-import type { SessionLine, SessionRecordsOptions } from '../../index.js'
-import { FORMS, freshDirectory, ownTemporaryDirectory, sources } from '../support/bundles.js'
-import { eachCase } from '../support/each-case.js'
-import { childReport, isLinux } from '../support/processes.js'
-import type { Event } from '../support/session-file.js'
+import { afterAll, beforeAll, describe, expect } from 'vitest'
+import { test, fc } from '../support/property'
 import {
+  exportBundle,
+  readSessionRecords,
+  type SessionLine,
+  type SessionRecordsOptions,
+  replaySession,
+} from '../../index.js'
+import { FORMS, freshDirectory, ownTemporaryDirectory, sources } from '../support/bundles'
+import { childReport, isLinux } from '../support/processes'
+import {
+  type Event,
   compressed,
   content,
   envelope,
-  file,
   item,
   rewind,
   session,
   sessionDirectory,
   start,
   writeSession,
-} from '../support/session-file.js'
+} from '../support/session-file'
+import { anyFile } from '../support/line-arbitraries'
+import { historiesOfBytes, recordsOfBytes } from '../support/plain-engine.mjs'
+import { expectSame } from '../support/same-replay'
+import { anyEvents, editEvent, KNOWN_TYPES, runs } from '../support/session-arbitraries'
 
 async function linesOf(path: string, options?: SessionRecordsOptions): Promise<SessionLine[]> {
   const lines: SessionLine[] = []
@@ -61,64 +68,6 @@ describe('a line', () => {
     expect(Object.keys(lines[0]!)).toStrictEqual(['line', 'offset', 'length', 'record', 'status'])
   })
 
-  test('has the status with which a replay reads it', async () => {
-    const cases: [text: string, status: SessionLine['status'], record?: unknown][] = [
-      [envelope(1, start()), 'ok'],
-      [envelope(2, start()), 'ok'],
-      [envelope(2, ['content', {}]), 'malformed'],
-      [envelope(2, ['content', { content: { speaker: '' } }]), 'malformed'],
-      [envelope(2, rewind(-1)), 'malformed'],
-      [envelope(2, ['newer', 7]), 'unknown'],
-      ['{}', 'unknown'],
-      ['7', 'unknown'],
-      ['[null]', 'unknown'],
-      ['"\\ud800"', 'unknown'],
-      ['', null, null],
-      [' \t', null, null],
-      ['null', null, null],
-      ['no json', 'unparseable', null],
-      ['{"torn', 'torn', null],
-    ]
-    const lines = await linesOf(writeSession(cases.map(([text]) => text).join('\n')))
-    expect(lines.map(({ status, record }) => [status, record])).toStrictEqual(
-      cases.map(([text, status, record]) => [status, record === undefined ? JSON.parse(text) : record]),
-    )
-  })
-
-  test('on line 1 is malformed if it is a session_start that a replay refuses, and the lines after it are read as ever', async () => {
-    const lines = await linesOf(
-      writeSession(file(['session_start', { sessionId: 's' }], content('a'), content('b'), rewind(1))),
-      { history: true },
-    )
-    expect(lines.map(({ status, inHistory }) => [status, inHistory])).toStrictEqual([
-      ['malformed', undefined],
-      ['ok', true],
-      ['ok', false],
-      ['ok', undefined],
-    ])
-  })
-
-  test('without a valid seq is malformed in strict mode, and so is an item of another form', async () => {
-    const path = writeSession(
-      session(content('a'), envelope('x', content('b')), ['content', { content: { speaker: 'someone', blocks: [] } }]),
-    )
-    const statuses = async (options: SessionRecordsOptions) =>
-      (await linesOf(path, options)).map(({ status }) => status)
-    expect(await statuses({})).toStrictEqual(['ok', 'ok', 'ok', 'ok'])
-    expect(await statuses({ strict: true })).toStrictEqual(['ok', 'ok', 'malformed', 'malformed'])
-  })
-
-  test('ends at \\n, with one \\r before it, and begins after a byte order mark', async () => {
-    const lines = await linesOf(writeSession(`\ufeff${envelope(1, start())}\r\n\r\n"a\u2028b"\r\r\n7\r`))
-    const offsets = [3, 3 + envelope(1, start()).length + 2]
-    expect(lines.map(({ offset, length, status }) => [offset, length, status])).toStrictEqual([
-      [offsets[0], envelope(1, start()).length, 'ok'],
-      [offsets[1], 0, null],
-      [offsets[1]! + 2, 8, 'unknown'],
-      [offsets[1]! + 12, 2, 'unknown'],
-    ])
-  })
-
   test('may be several megabytes long', async () => {
     const texts = ['é'.repeat(4_000_000), '名'.repeat(2_000_000), 'x'.repeat(20_000_000)]
     const lines = await linesOf(writeSession(session(...texts.map((text) => content(text)))), { history: true })
@@ -137,30 +86,6 @@ describe('with changes, a line', () => {
     'content',
     { content: { ...item('ai', 'x'), metadata: { chronology: { seq } } } },
   ]
-
-  test('that has an item appends it, and compressions and rewinds say how many they have taken away', async () => {
-    expect(
-      await changesOf(
-        content('a'),
-        content('b'),
-        rewind(5),
-        content('c'),
-        content('d'),
-        compressed('s', 2),
-        rewind(0),
-        ['newer', {}],
-      ),
-    ).toStrictEqual([
-      [change(0, 1)],
-      [change(0, 1)],
-      [change(2, 0)],
-      [change(0, 1)],
-      [change(0, 1)],
-      [change(2, 1)],
-      undefined,
-      undefined,
-    ])
-  })
 
   test('that edits items says where they are, and none that names no item has an effect', async () => {
     const marker = (seq: number) => ({ seq, userTurn: 1, step: 1, recordedAt: 1 })
@@ -202,24 +127,9 @@ describe('with changes, a line', () => {
       [change(3, 2)],
     ])
   })
-
-  test('has its own also if only some types are read, or reading begins in the middle', async () => {
-    const path = writeSession(session(content('a'), content('b'), ['newer', {}], content('c'), rewind(2)))
-    const lines = await linesOf(path, { changes: true })
-    expect(await linesOf(path, { changes: true, types: ['rewind'] })).toStrictEqual(
-      lines.filter(({ line }) => line === 6),
-    )
-    expect(await linesOf(path, { changes: true, from: lines[4] })).toStrictEqual(lines.slice(4))
-    expect(lines.map(({ changes }) => changes?.[0]?.removed)).toStrictEqual([undefined, 0, 0, undefined, 0, 2])
-  })
 })
 
 describe('a file', () => {
-  test('without lines yields none, whatever its beginning lacks', () =>
-    eachCase(['', '\ufeff'], async (text) =>
-      expect(await linesOf(writeSession(text), { history: true })).toStrictEqual([]),
-    ))
-
   test('that cannot be read throws the error of the system', async () => {
     const [lines, error] = await broken('no-such-session.jsonl')
     expect([lines, error.code, error.syscall, error.path]).toStrictEqual([0, 'ENOENT', 'open', 'no-such-session.jsonl'])
@@ -260,17 +170,6 @@ describe('a file', () => {
       [line + 1, 'ok'],
     ])
   })
-
-  test('is read from a line on without what is before it', async () => {
-    const path = writeSession(session(...Array.from({ length: 20_000 }, (_, at) => content(`${at}`))))
-    const all = await linesOf(path)
-    for (const at of [0, 1, 9_999, 20_000]) {
-      const { line, offset } = all[at]!
-      expect((await readSessionRecords(path, { from: { line, offset } }).next()).value).toStrictEqual(all[at])
-    }
-    expect(await linesOf(path, { from: { line: 20_002, offset: statSync(path).size } })).toStrictEqual([])
-    expect(await linesOf(path, { from: { line: 20_002, offset: Number.MAX_SAFE_INTEGER } })).toStrictEqual([])
-  })
 })
 
 describe('the history', () => {
@@ -290,14 +189,6 @@ describe('the history', () => {
     const remaining = lines.filter(({ inHistory }) => inHistory).map(({ line }) => line)
     expect(remaining).toStrictEqual([32, ...Array.from({ length: 15 }, (_, at) => 33 + at), 76])
     expect(lines.filter(({ inHistory }) => inHistory === undefined).map(({ line }) => line)).toStrictEqual([1, 73, 75])
-  })
-
-  test('is not asked for by default', async () => {
-    for (const options of [undefined, {}, { history: false }]) {
-      expect((await linesOf(writeSession(session(content('a'))), options)).some((line) => 'inHistory' in line)).toBe(
-        false,
-      )
-    }
   })
 })
 
@@ -365,14 +256,6 @@ describe('an iteration', () => {
     expect(opened()).toBe(0)
     for await (const { line: number } of readSessionRecords(path, { history: true })) if (number === 1000) break
     expect(opened()).toBe(0)
-  })
-
-  test('that ends early has closed the file, also if several threads have read it', async ({ skip }) => {
-    if (!isLinux) return skip('no /proc')
-    for (let round = 0; round < 8; round++) {
-      for await (const { line: number } of readSessionRecords(path, { history: true })) if (number === 1 + round) break
-      expect(opened(), `round ${round}`).toBe(0)
-    }
   })
 
   test('is done after return(), even if it never began', async () => {
@@ -454,38 +337,6 @@ describe('an iteration', () => {
 })
 
 describe('arguments', () => {
-  const call = readSessionRecords as (...args: unknown[]) => unknown
-
-  test('of the wrong type synchronously throw a TypeError that names them', () =>
-    eachCase(
-      [
-        [/path must be a string/, 7],
-        [/path/, undefined],
-        [/options/, 'a', 'b'],
-        [/options/, 'a', null],
-        [/options\.history/, 'a', { history: 1 }],
-        [/options\.strict/, 'a', { strict: 'yes' }],
-        [/options\.types must be an array/, 'a', { types: 'content' }],
-        [/options\.types\[1\] must be a string/, 'a', { types: ['content', 7] }],
-        [/options\.types\[0\]/, 'a', { types: [, 'content'] }],
-        [/options\.from must be an object/, 'a', { from: 7 }],
-        [/options\.from\.line/, 'a', { from: { line: 0, offset: 0 } }],
-        [/options\.from\.line/, 'a', { from: { offset: 0 } }],
-        [/options\.from\.offset/, 'a', { from: { line: 1, offset: -1 } }],
-        [/options\.from\.offset/, 'a', { from: { line: 1, offset: 0.5 } }],
-        [/options\.signal/, 'a', { signal: 7 }],
-      ] as [RegExp, ...unknown[]][],
-      ([message, ...args]) => {
-        expect(() => call(...args)).toThrow(TypeError)
-        expect(() => call(...args)).toThrow(message)
-      },
-    ))
-
-  test('may be undefined', async () => {
-    const options = { history: undefined, strict: undefined, types: undefined, from: undefined, signal: undefined }
-    expect(await linesOf(writeSession(session(content('a'))), options)).toHaveLength(2)
-  })
-
   test('are taken as they are at the call', async () => {
     const path = writeSession(session(content('a')))
     const [types, from] = [['content'], { line: 1, offset: 0 }]
@@ -498,4 +349,110 @@ describe('arguments', () => {
     })
     await iterator.return()
   })
+})
+
+/** Applies what lines do to a history. Returns, after each of them, the line of each of its items. */
+function developed(lines: SessionLine[], items: number[] = []): number[][] {
+  return lines.map(({ line, changes = [] }) => {
+    for (const { removed, added, behind } of changes)
+      items.splice(items.length - behind - removed, removed, ...new Array<number>(added).fill(line))
+    return [...items]
+  })
+}
+
+const withoutHistory = (lines: SessionLine[]) => lines.map(({ inHistory: _, ...line }) => line)
+
+/** The item that a line adds to the history. */
+const itemOf = ({ record }: SessionLine): unknown => {
+  const { type, payload } = record as any
+  return type === 'compressed' ? payload.summary : payload.content
+}
+
+/** Events that bring several items, change items, or name one: the history is then no list of items of lines. */
+const EDITS = ['density_mutation', 'synthetic_insert', 'chronology_bind', 'semantic_media_purge']
+
+const isEdit = (event: readonly [unknown, unknown?]): boolean =>
+  EDITS.includes(event[0] as string) || Object.hasOwn(Object(event[1]), 'cutSeq')
+
+const history = (lines: SessionLine[]) => lines.filter(({ inHistory }) => inHistory).map(itemOf)
+
+describe('any bytes', () => {
+  test.prop([anyFile, fc.boolean()], runs(400))(
+    'have the lines of a plain loop, in the same order and with the same keys',
+    async (bytes, strict) => {
+      const lines = await linesOf(writeSession(bytes), { history: true, strict })
+      const expected = recordsOfBytes(bytes, { strict })
+      expectSame(lines, expected)
+    },
+  )
+
+  test.prop([anyFile], runs(100))('have the same lines without the history', async (bytes) => {
+    expectSame(await linesOf(writeSession(bytes)), withoutHistory(recordsOfBytes(bytes)))
+  })
+
+  test.prop([anyFile, fc.nat()], runs(100))('are read on from any line', async (bytes, at) => {
+    const all = recordsOfBytes(bytes)
+    fc.pre(all.length > 0)
+    const { line, offset, length } = all[at % all.length]!
+    const path = writeSession(bytes)
+    expectSame(await linesOf(path, { history: true, from: { line, offset } }), all.slice(line - 1))
+    // Behind a line, whatever its ending.
+    expectSame(
+      await linesOf(path, { history: true, from: { line: line + 1, offset: offset + length + 1 } }),
+      all.slice(line),
+    )
+  })
+
+  test.prop([anyFile, fc.subarray([...KNOWN_TYPES, 'new', ''])], runs(100))(
+    'have the lines of some types',
+    async (bytes, types) => {
+      const hasType = ({ record }: SessionLine) =>
+        types.includes((record as any)?.type) && typeof record === 'object' && !Array.isArray(record)
+      expectSame(await linesOf(writeSession(bytes), { history: true, types }), recordsOfBytes(bytes).filter(hasType))
+    },
+  )
+})
+
+describe('what lines do to the history', () => {
+  test.prop([anyFile, fc.boolean()], runs(200))(
+    'leads from each history to the next, for any bytes',
+    async (bytes, strict) => {
+      expectSame(
+        developed(await linesOf(writeSession(bytes), { changes: true, strict })),
+        historiesOfBytes(bytes, { strict }),
+      )
+    },
+  )
+
+  test.prop([fc.array(editEvent, { maxLength: 25 }), fc.nat()], runs(300))(
+    'leads from each history to the next, for any edits, also from any line on',
+    async (events, at) => {
+      const text = Buffer.from(session(...events))
+      const path = writeSession(text)
+      const [lines, expected] = [await linesOf(path, { changes: true }), historiesOfBytes(text)]
+      expectSame(developed(lines), expected)
+      for (const { changes } of lines) expect(changes ?? [null]).not.toStrictEqual([])
+      const first = at % lines.length
+      expectSame(
+        developed(await linesOf(path, { changes: true, from: lines[first] }), [...(expected[first - 1] ?? [])]),
+        expected.slice(first),
+      )
+    },
+  )
+})
+
+describe('a session', () => {
+  test.prop([anyEvents, fc.nat()], runs(150))(
+    'that is cut anywhere has the items of its replay',
+    async (events, at) => {
+      const text = Buffer.from(session(...events.filter((event) => !isEdit(event))))
+      const path = writeSession(text)
+      truncateSync(path, text.length - (at % 400 < text.length ? at % 400 : 0))
+      const replay = await replaySession(path)
+      const lines = await linesOf(path, { history: true })
+      if (replay.ok) expectSame(history(lines), replay.history)
+      const counted = lines.filter(({ status }) => status === 'ok' || status === 'malformed' || status === 'unknown')
+      if (replay.ok) expect(counted).toHaveLength(replay.eventCount)
+    },
+  )
 })

@@ -1,5 +1,5 @@
 /** Why a list passes a file over: the same reason in every list, and in a session that was resumed or deleted instead. */
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { describe, expect } from 'vitest'
@@ -16,7 +16,8 @@ import {
 } from '../../index.js'
 import { projectOf, sessionWith } from '../support/project-files.js'
 import { test } from '../support/property'
-import { content, envelope, file, PROJECT_HASH, start, START_PAYLOAD } from '../support/session-file'
+import { requestOf, resumedAndEnded } from '../support/resuming'
+import { content, envelope, file, PROJECT_HASH, start } from '../support/session-file'
 
 const EMPTY = 'Empty file or unreadable first line'
 const NO_JSON = 'Missing or corrupt session_start event: first line is not valid JSON'
@@ -47,6 +48,7 @@ const FILES: Record<string, [text: string | Uint8Array, reason: string, sessionI
   'has a long first line of another type': [`${envelope(1, content('x'.repeat(2 * MIB)))}\n`, NO_START],
   'has a start without a payload': ['{"v":1,"seq":1,"type":"session_start"}\n', INVALID],
   'has a start whose payload is a list': ['{"v":1,"seq":1,"type":"session_start","payload":[]}\n', INVALID],
+  'has a start whose payload is null': ['{"v":1,"seq":1,"type":"session_start","payload":null}\n', INVALID],
   'has an empty payload': ['{"v":1,"seq":1,"type":"session_start","payload":{}}\n', INVALID],
   'has a number as its id': [invalid({ sessionId: 7 }), INVALID],
   'has an empty id': [invalid({ sessionId: '' }), INVALID],
@@ -56,15 +58,6 @@ const FILES: Record<string, [text: string | Uint8Array, reason: string, sessionI
   'has no provider': [invalid({ sessionId: 'a', provider: undefined }), INVALID, 'a'],
   'has a model that is null': [invalid({ sessionId: 'a', model: null }), INVALID, 'a'],
 }
-
-const requestOf = (chatsDir: string, continueRef: string = CONTINUE_LATEST) => ({
-  continueRef,
-  projectHash: PROJECT_HASH,
-  chatsDir,
-  currentProvider: START_PAYLOAD.provider,
-  currentModel: START_PAYLOAD.model,
-  workspaceDirs: [],
-})
 
 /** What every list of a directory passes over. */
 async function passedOver(directory: string): Promise<SkippedSession[][]> {
@@ -80,51 +73,43 @@ async function passedOver(directory: string): Promise<SkippedSession[][]> {
 
 describe('a file that', () => {
   test.each(Object.entries(FILES))(
-    '%s is passed over with its reason by every list',
+    '%s is passed over with its reason by every list, and when another session is resumed or deleted',
     async (_, [text, reason, sessionId]) => {
       const directory = projectOf({ 'session-bad.jsonl': text, 'session-good.jsonl': good })
-      const expected = [
-        { filePath: join(directory, 'session-bad.jsonl'), ...(sessionId === undefined ? {} : { sessionId }), reason },
-      ]
+      const filePath = join(directory, 'session-bad.jsonl')
+      const expected = [{ filePath, ...(sessionId === undefined ? {} : { sessionId }), reason }]
       for (const unreadable of await passedOver(directory)) expect(unreadable).toStrictEqual(expected)
-    },
-  )
-
-  test.each(Object.entries(FILES))(
-    '%s is passed over with its reason when another session is resumed, found or not',
-    async (_, [text, reason, sessionId]) => {
-      const directory = projectOf({ 'session-bad.jsonl': text, 'session-good.jsonl': good })
-      const expected = [
-        { filePath: join(directory, 'session-bad.jsonl'), ...(sessionId === undefined ? {} : { sessionId }), reason },
-      ]
       for (const ref of [CONTINUE_LATEST, 'good', '1']) {
-        const result = await resumeSession(requestOf(directory, ref))
-        expect(result).toMatchObject({ ok: true, metadata: { sessionId: 'good' }, warnings: [] })
-        expect(result.skippedRecordings).toStrictEqual(expected)
-        if (result.ok) await result.recording.dispose()
+        const { metadata, warnings, skippedRecordings } = await resumedAndEnded(directory, ref)
+        expect([metadata.sessionId, warnings, skippedRecordings]).toStrictEqual(['good', [], expected])
       }
-      const failed = await resumeSession(requestOf(directory, 'unknown'))
-      expect(failed).toStrictEqual({
-        ok: false,
-        error: 'Session not found for this project: unknown',
-        code: 'NotFound',
+      const failed = { ok: false, error: 'Session not found for this project: unknown', code: 'NotFound' }
+      expect(await resumeSession(requestOf(directory, 'unknown'))).toStrictEqual({
+        ...failed,
         skippedRecordings: expected,
       })
-      const undeleted = await deleteSession('unknown', directory, PROJECT_HASH)
-      expect(undeleted).toStrictEqual({
+      expect(await deleteSession('unknown', directory, PROJECT_HASH)).toStrictEqual({ ...failed, unreadable: expected })
+      expect(readFileSync(filePath)).toStrictEqual(Buffer.from(text))
+      rmSync(join(directory, 'session-good.jsonl'))
+      expect(await resumeSession(requestOf(directory))).toMatchObject({
         ok: false,
-        error: 'Session not found for this project: unknown',
-        code: 'NotFound',
-        unreadable: expected,
+        error: `${NONE}; skipped unreadable recordings: ${filePath}: ${reason}`,
+        code: 'NoSessions',
+        skippedRecordings: [{ reason }],
       })
     },
   )
 
-  test.each(Object.entries(FILES))('%s is named if there is no other', async (_, [text, reason]) => {
-    const directory = projectOf({ 'session-bad.jsonl': text })
-    const error = `${NONE}; skipped unreadable recordings: ${join(directory, 'session-bad.jsonl')}: ${reason}`
-    const result = await resumeSession(requestOf(directory))
-    expect(result).toMatchObject({ ok: false, error, code: 'NoSessions', skippedRecordings: [{ reason }] })
+  test('is of a newer version, or has no number, does not stop who continues the last session, nor do all of these', async () => {
+    const numberless = `${JSON.stringify({ ...JSON.parse(envelope(1, start({ sessionId: 'a' }))), seq: 'one' })}\n`
+    const newer = numberless.replace('"v":1', '"v":3').replace('"one"', '1')
+    const all = [numberless, newer, ...Object.values(FILES).map(([text]) => text)]
+    for (const texts of [[numberless], [newer], all]) {
+      const files = texts.map((text, at): [string, string | Uint8Array] => [`session-${at}.jsonl`, text])
+      const directory = projectOf({ ...Object.fromEntries(files), 'session-good.jsonl': good })
+      expect((await resumedAndEnded(directory)).metadata.sessionId).toBe('good')
+      expect((await describeSessions(directory)).unreadable).toHaveLength(texts.length)
+    }
   })
 
   test('is a directory has the message of the system, with the code', async () => {
@@ -172,38 +157,20 @@ describe('a failure that names what was passed over', () => {
   const named = (directory: string, count: number): string =>
     Array.from({ length: count }, (_, i) => `${join(directory, `session-${i}.jsonl`)}: ${EMPTY}`).join('; ')
 
-  test('names up to five files', async () => {
-    for (const count of [1, 2, 5]) {
-      const directory = directoryOf(count)
-      const result = await resumeSession(requestOf(directory))
-      expect(result).toMatchObject({
-        ok: false,
-        error: `${NONE}; skipped unreadable recordings: ${named(directory, count)}`,
-      })
-      expect(result.skippedRecordings).toHaveLength(count)
-    }
-  })
-
-  test('counts those beyond five', async () => {
-    for (const count of [6, 9]) {
-      const directory = directoryOf(count)
-      const result = await resumeSession(requestOf(directory, '1'))
-      expect(result).toMatchObject({
-        ok: false,
-        error: `${NONE}; skipped unreadable recordings: ${named(directory, 5)}; and ${count - 5} more`,
-      })
-      expect(result.skippedRecordings).toHaveLength(count)
-    }
+  test.each([1, 5, 6, 9])('names up to five of %i files, and counts the others', async (count) => {
+    const directory = directoryOf(count)
+    const more = count > 5 ? `; and ${count - 5} more` : ''
+    const result = await resumeSession(requestOf(directory, '1'))
+    const error = `${NONE}; skipped unreadable recordings: ${named(directory, Math.min(count, 5))}${more}`
+    expect(result).toMatchObject({ ok: false, error })
+    expect(result.skippedRecordings).toHaveLength(count)
   })
 
   test('of a deletion has them beside its text', async () => {
     const directory = directoryOf(1)
-    expect(await deleteSession('1', directory, PROJECT_HASH)).toStrictEqual({
-      ok: false,
-      error: NONE,
-      code: 'NoSessions',
-      unreadable: [{ filePath: join(directory, 'session-0.jsonl'), reason: EMPTY }],
-    })
+    const unreadable = [{ filePath: join(directory, 'session-0.jsonl'), reason: EMPTY }]
+    const failed = { ok: false, error: NONE, code: 'NoSessions', unreadable }
+    expect(await deleteSession('1', directory, PROJECT_HASH)).toStrictEqual(failed)
   })
 })
 
@@ -218,18 +185,13 @@ describe('the sessions that the latest was tried after', () => {
       'session-good.jsonl': good,
       'session-torn.jsonl': '{',
     })
+    const unsafe = 'Failed to lock session: Unsafe session ID rejected: "../x"'
     const expected = [
       { filePath: join(directory, 'session-torn.jsonl'), reason: NO_JSON },
       { filePath: join(directory, 'session-corrupt.jsonl'), sessionId: 'corrupt', reason },
-      {
-        filePath: join(directory, 'session-unsafe.jsonl'),
-        sessionId: '../x',
-        reason: 'Failed to lock session: Unsafe session ID rejected: "../x"',
-      },
+      { filePath: join(directory, 'session-unsafe.jsonl'), sessionId: '../x', reason: unsafe },
     ]
-    const result = await resumeSession(requestOf(directory))
-    expect([result.ok, result.skippedRecordings]).toStrictEqual([true, expected])
-    if (result.ok) await result.recording.dispose()
+    expect((await resumedAndEnded(directory)).skippedRecordings).toStrictEqual(expected)
     expect((await listContinueTargets(directory, PROJECT_HASH)).unreadable).toStrictEqual(expected.slice(0, 2))
   })
 

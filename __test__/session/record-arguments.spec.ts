@@ -45,11 +45,6 @@ describe('the config', () => {
     }
   })
 
-  test('no config at all', () => {
-    for (const config of [undefined, null, 'config', 4, true]) expectNamed('config', () => new anyRecorder(config))
-    expectNamed('config', () => new anyRecorder())
-  })
-
   test.prop([fc.constantFrom(...strings), notAString], { numRuns: 100 })(
     'a field that is not a string',
     (field, value) => {
@@ -157,20 +152,6 @@ describe('the arguments of the methods', () => {
     expect(records.slice(2).map((record) => record.payload.good)).toEqual(Array.from({ length: good }, (_, i) => i))
   })
 
-  test('zero and fractions are numbers like any other', async () => {
-    const recorder = newRecorder()
-    recorder.recordContent(said('x'))
-    recorder.recordRewind(0)
-    recorder.recordRewind(0.5)
-    recorder.recordCompressed(said('s'), 0)
-    await recorder.dispose()
-    expect(
-      recordsOf(pathOf(recorder))
-        .slice(2)
-        .map((record) => record.payload.itemsRemoved ?? record.payload.itemsCompressed),
-    ).toEqual([0, 0.5, 0])
-  })
-
   test('a resume whose arguments were refused changes nothing', async () => {
     const recorder = newRecorder()
     expect(() => recorder.initializeForResume('', 1)).toThrow(TypeError)
@@ -196,23 +177,6 @@ describe('the arguments of the methods', () => {
 describe('a clock that a test has stopped', () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }))
   afterEach(() => void vi.useRealTimers())
-
-  test('determines ts, startTime and the file name', async () => {
-    vi.setSystemTime(Date.UTC(1999, 11, 31, 23, 59, 59, 999))
-    const recorder = newRecorder({ sessionId: 'y2k' })
-    recorder.recordContent(said('old'))
-    vi.setSystemTime(Date.UTC(2000, 0, 1))
-    recorder.recordContent(said('new'))
-    await recorder.dispose()
-    expect(basename(pathOf(recorder))).toBe('session-1999-12-31T23-59-y2k.jsonl')
-    const records = recordsOf(pathOf(recorder))
-    expect(records.map((record) => record.ts)).toEqual([
-      '1999-12-31T23:59:59.999Z',
-      '1999-12-31T23:59:59.999Z',
-      '2000-01-01T00:00:00.000Z',
-    ])
-    expect(records[0]!.payload.startTime).toBe('1999-12-31T23:59:59.999Z')
-  })
 
   test.prop(
     [

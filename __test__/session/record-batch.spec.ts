@@ -1,5 +1,5 @@
 /** Items that are recorded together and can be taken back: numbers, queue and file are as they were. */
-import { appendFileSync, existsSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { appendFileSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { describe, expect } from 'vitest'
 import { fc, test } from '../support/property'
@@ -64,14 +64,19 @@ describe('a batch', () => {
   })
 
   test('that is rolled back leaves no file that was not made, and what waited for it waits again', async () => {
-    for (const exclusive of [false, true]) {
+    for (const [exclusive, flushed] of [
+      [false, false],
+      [true, false],
+      [false, true],
+    ] as const) {
       const recorder = newRecorder({ exclusive })
       recorder.recordSessionEvent('info', 'waits')
       const before = pending(recorder)
       const batch = recorder.prepareContentBatch([said('a'), said('b')])
       batch.publish()
       const path = pathOf(recorder)
-      expect([recorder.getLastEnqueuedSequence(), recorder.getPendingRecordCount()]).toEqual([4, 4])
+      if (flushed) await recorder.flush()
+      else expect([recorder.getLastEnqueuedSequence(), recorder.getPendingRecordCount()]).toEqual([4, 4])
       batch.rollback()
       expect(pending(recorder)).toEqual(before)
       expect(readdirSync(dirname(path))).toEqual([])
@@ -82,41 +87,6 @@ describe('a batch', () => {
       await recorder.dispose()
       expect(typesOf(pathOf(recorder))).toEqual(['1 session_start', '2 session_event', '3 content'])
     }
-  })
-
-  test.each(['os', 'fsync'] as const)(
-    'that is rolled back after a flush is cut off the file (%s)',
-    async (durability) => {
-      const { recorder, path } = await startedRecorder({ durability })
-      const bytes = readFileSync(path)
-      const batch = recorder.prepareContentBatch([said('a'), said('b')])
-      batch.publish()
-      await recorder.flush()
-      expect(typesOf(path)).toHaveLength(4)
-      batch.rollback()
-      expect(readFileSync(path)).toEqual(bytes)
-      expect(recorder.getLastEnqueuedSequence()).toBe(2)
-      expect(await recorder.commit('note', 1)).toEqual({ seq: 3, byteOffset: readFileSync(path).length })
-      await recorder.dispose()
-      expect(typesOf(path)).toEqual(['1 session_start', '2 content', '3 note'])
-    },
-  )
-
-  test('that is rolled back after a flush takes the file with it that it has made', async () => {
-    const recorder = newRecorder()
-    const line = recorder.enqueue('note', 1)!
-    const before = pending(recorder)
-    const batch = recorder.prepareContentBatch([said('a')])
-    batch.publish()
-    const path = pathOf(recorder)
-    await recorder.flush()
-    batch.rollback()
-    expect(existsSync(path)).toBe(false)
-    expect(pending(recorder)).toEqual(before)
-    recorder.recordContent(said('b'))
-    expect(await recorder.waitForCommit(line)).toMatchObject({ seq: 2 })
-    await recorder.dispose()
-    expect(typesOf(pathOf(recorder))).toEqual(['1 session_start', '2 note', '3 content'])
   })
 
   test('is not cut off a file to which another program has appended', async () => {
@@ -218,28 +188,6 @@ describe('a batch', () => {
     }
   })
 
-  test('is refused while records are being written', async () => {
-    const { recorder } = await startedRecorder()
-    const message = 'Cannot record content batch while recording is draining'
-    recorder.recordContent(said('x'))
-    recorder.prepareContentBatch([])
-    const flush = recorder.flush()
-    expect(() => recorder.prepareContentBatch([said('a')])).toThrow(message)
-    await flush
-    recorder.prepareContentBatch([said('a')])
-    const commit = recorder.commit('note', 1)
-    expect(() => recorder.prepareContentBatch([said('a')])).toThrow(message)
-    await commit
-    await recorder.flush()
-    await turn()
-    recorder.prepareContentBatch([said('a')]).publish()
-    // An open batch is not being written.
-    await turn()
-    recorder.prepareContentBatch([said('b')]).publish()
-    await recorder.dispose()
-    expect(recorder.getLastEnqueuedSequence()).toBe(6)
-  })
-
   test('whose file cannot be made throws, and the recorder has ended', async () => {
     const { recorder, warnings } = watchedRecorder({ chatsDir: '/dev/null/chats' })
     const batch = recorder.prepareContentBatch([said('a')])
@@ -291,18 +239,6 @@ describe('a batch', () => {
       const replay = await replaySession(path)
       expect(replay).toMatchObject({ ok: true, history: [said('all is well'), items[1]] })
     }
-  })
-
-  test('that is rolled back leaves its numbers to others: no item is taken for the one that has its number', async () => {
-    const { recorder, path } = await startedRecorder()
-    const items = [said('a')]
-    const batch = recorder.prepareContentBatch(items)
-    batch.publish()
-    batch.rollback()
-    recorder.recordContent(said('b'))
-    expect(recorder.reconcile([said('all is well'), ...items])).toEqual({ removed: 1, added: 1, replaced: 0 })
-    await recorder.dispose()
-    expect(await replaySession(path)).toMatchObject({ ok: true, history: [said('all is well'), said('a')] })
   })
 
   test('that is rolled back after it was acknowledged: the next record with its number is acknowledged too', async () => {
@@ -389,24 +325,6 @@ describe('a batch', () => {
       expect(readFileSync(path, 'utf8').startsWith(`${bytes.toString()}\n{"v":1,"seq":3,`)).toBe(true)
       expect(readFileSync(path, 'utf8').endsWith('"payload":1}\n')).toBe(true)
     }
-  })
-
-  test('in a session that is resumed', async () => {
-    const path = await recordedSession()
-    const bytes = readFileSync(path)
-    const recorder = newRecorder()
-    recorder.initializeForResume(path, 2)
-    const batch = recorder.prepareContentBatch([said('a')])
-    batch.publish()
-    await recorder.flush()
-    batch.rollback()
-    expect(readFileSync(path)).toEqual(bytes)
-    const other = recorder.prepareContentBatch([said('b')])
-    other.publish()
-    recorder.initializeForResume(path, 3)
-    expect(() => other.rollback()).toThrow('another record was recorded after it')
-    await recorder.dispose()
-    expect(typesOf(path)).toEqual(['1 session_start', '2 content', '3 content'])
   })
 })
 

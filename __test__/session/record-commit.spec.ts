@@ -3,11 +3,9 @@ import { appendFileSync, mkdirSync, readFileSync, rmSync, statSync, unlinkSync }
 import { dirname } from 'node:path'
 import { fc, test } from '../support/property'
 import { describe, expect } from 'vitest'
-import { DEFAULT_MAX_QUEUE_BYTES } from '../../index.js'
 import type { Commit, SessionRecordLine } from '../../index.js'
 import {
   type Recorder,
-  type Warning,
   linesOf,
   newRecorder,
   pathOf,
@@ -18,6 +16,7 @@ import {
   startedRecorder,
   theWarning,
   watchedRecorder,
+  type Warning,
 } from '../support/recording'
 
 /** The ends of the lines of a file. */
@@ -39,30 +38,6 @@ function noting(order: number[]) {
 }
 
 describe('a commit', () => {
-  for (const durability of ['os', 'fsync'] as const) {
-    test(`is in the file when it resolves, with the end of its line (${durability})`, async () => {
-      const recorder = newRecorder({ durability })
-      for (let i = 0; i < 20; i++) {
-        const commit = await recorder.commit(i % 3 === 0 ? 'content' : 'note', content('ü'.repeat(i)))
-        const path = pathOf(recorder)
-        expect(commit).toEqual({ seq: i + 2, byteOffset: statSync(path).size })
-        expect(recorder.getPendingRecordCount()).toBe(0)
-        expect(recordsOf(path)).toHaveLength(i + 2)
-      }
-      await recorder.dispose()
-    })
-  }
-
-  test('one after the other or together: each has the end of its own line', async () => {
-    const { recorder, path } = await startedRecorder()
-    const commits = await Promise.all(
-      Array.from({ length: 300 }, (_, i) => recorder.commit('content', content('x'.repeat(i * 7)))),
-    )
-    const ends = endsOf(path)
-    expect(commits).toEqual(commits.map((_, i) => ({ seq: i + 3, byteOffset: ends[i + 2] })))
-    await recorder.dispose()
-  })
-
   test('64 in one turn are one batch', async () => {
     const batches: Commit[] = []
     const { recorder } = await startedRecorder({ onCommitWatermark: (commit) => void batches.push(commit) })
@@ -166,24 +141,6 @@ describe('a commit', () => {
     expect(() => recorder.commit('note', cycle)).toThrow(TypeError)
     expect(() => recorder.commit('', {})).toThrow(/type must be a non-empty string/)
     expect(await recorder.commit('note', 1)).toMatchObject({ seq: 3 })
-    await recorder.dispose()
-  })
-
-  test('is of the payload as it was at the call', async () => {
-    const { recorder, path } = await startedRecorder()
-    const payload = { n: 1 }
-    const commit = recorder.commit('note', payload)
-    payload.n = 2
-    await commit
-    expect(recordsOf(path).at(-1)!.payload).toEqual({ n: 1 })
-    await recorder.dispose()
-  })
-
-  test('works detached, and in the recorder of a subclass', async () => {
-    const { recorder } = await startedRecorder()
-    const { commit, waitForCommit, enqueue } = recorder
-    expect(await commit('note', 1)).toMatchObject({ seq: 3 })
-    expect(await waitForCommit(enqueue('note', 2))).toMatchObject({ seq: 4 })
     await recorder.dispose()
   })
 })
@@ -346,27 +303,6 @@ describe('order', () => {
     await recorder.dispose()
   })
 
-  test('refusals too, and all of them before dispose has ended', async () => {
-    const { recorder, path } = await startedRecorder()
-    unlinkSync(path)
-    const order: number[] = []
-    const refused = Array.from({ length: 9 }, (_, i) => noting(order)(recorder.commit('note', i), i))
-    await recorder.dispose()
-    expect(order).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8])
-    await Promise.all(refused)
-  })
-
-  test('a later wait for an earlier record does not overtake it', async () => {
-    const { recorder } = await startedRecorder()
-    const lines = Array.from({ length: 10 }, (_, i) => recorder.enqueue('note', i)!)
-    const order: number[] = []
-    await Promise.all(
-      [9, 3, 7, 0, 3].map((index) => recorder.waitForCommit(lines[index]!).then(() => order.push(index))),
-    )
-    expect(order).toEqual([0, 3, 3, 7, 9])
-    await recorder.dispose()
-  })
-
   test('of waits of one turn is that of the records, also if all are in the file', async () => {
     const { recorder } = await startedRecorder()
     const lines = Array.from({ length: 10 }, (_, i) => recorder.enqueue('note', i)!)
@@ -434,16 +370,6 @@ describe('room in the queue', () => {
       await recorder.dispose()
     }
   })
-
-  test('has a default, and a limit that is none is refused', () => {
-    expect(DEFAULT_MAX_QUEUE_BYTES).toBe(64 * 1024 * 1024)
-    for (const maxQueueBytes of [-1, 1.5, NaN, -Infinity, 2 ** 53, '1', null]) {
-      expect(() => newRecorder({ maxQueueBytes: maxQueueBytes as number }), String(maxQueueBytes)).toThrow(
-        /^Session recording queue byte limit must be a non-negative safe integer or Infinity$/,
-      )
-    }
-    expect(newRecorder({ maxQueueBytes: Infinity }).isActive()).toBe(true)
-  })
 })
 
 describe('a commit that fails', () => {
@@ -474,15 +400,6 @@ describe('a commit that fails', () => {
     await expect(recorder.commit('content', content('lost'))).rejects.toMatchObject({ code: 'EISDIR' })
     expect(await recorder.waitForCommit(kept)).toEqual(before)
     await recorder.dispose().catch(() => {})
-  })
-
-  test('a file that cannot be created', async () => {
-    const { recorder, warnings } = watchedRecorder({ chatsDir: '/dev/null/chats' })
-    const buffered = recorder.waitForCommit(recorder.enqueue('note', 1))
-    const failed = await Promise.allSettled([buffered, recorder.commit('content', content('x'))])
-    for (const one of failed) expect(one).toMatchObject({ status: 'rejected', reason: { code: 'ENOTDIR' } })
-    expect(warnings).toMatchObject([{ code: 'ENOTDIR' }])
-    await recorder.dispose()
   })
 
   test('a recorder that was disposed of rejects, also what never got a file', async () => {
@@ -521,29 +438,6 @@ describe('the watermark', () => {
     expect(told.map(({ seq }) => seq)).toEqual([...new Set(told.map(({ seq }) => seq))].sort((a, b) => a - b))
   })
 
-  const failing: [name: string, observer: () => void][] = [
-    [
-      'throws',
-      () => {
-        throw new Error('broken')
-      },
-    ],
-    ['returns a promise that rejects', (() => Promise.reject(new Error('broken'))) as () => void],
-  ]
-  test.each(failing)('an observer that %s is reported once, and nothing is lost', async (_, observer) => {
-    const warnings: Warning[] = []
-    const recorder = newRecorder({ onCommitWatermark: observer, onWarning: (warning) => void warnings.push(warning) })
-    for (let i = 0; i < 5; i++) await recorder.commit('content', content(String(i)))
-    await turn()
-    expect(warnings).toMatchObject([
-      { code: 'ObserverFailed', filePath: pathOf(recorder), eventsDropped: 0, cause: { message: 'broken' } },
-    ])
-    expect(recorder.isActive()).toBe(true)
-    await recorder.dispose()
-    expect(linesOf(pathOf(recorder))).toHaveLength(6)
-    expect(warnings).toHaveLength(1)
-  })
-
   test('may record, and dispose of the recorder', async () => {
     let left = 3
     const recorder: Recorder = newRecorder({
@@ -553,5 +447,109 @@ describe('the watermark', () => {
     while (recorder.isActive()) await turn()
     await recorder.dispose()
     expect(readFileSync(pathOf(recorder), 'utf8').match(/more/g)).toHaveLength(3)
+  })
+})
+
+describe('onCommitWatermark()', () => {
+  test('is called before a wait for the record resolves, even if it was written before the wait', async () => {
+    for (let round = 0; round < 60; round++) {
+      const { recorder } = await startedRecorder()
+      const told: number[] = []
+      recorder.onCommitWatermark(({ seq }) => void told.push(seq))
+      const { seq } = recorder.enqueue('note', {})!
+      for (const until = performance.now() + round / 20; performance.now() < until; );
+      await recorder.waitForCommitSequence(seq)
+      expect(told.at(-1)).toBe(seq)
+      await recorder.dispose()
+    }
+  })
+
+  test('tells each listener after each batch, until it unsubscribes', async () => {
+    const option: number[] = []
+    const { recorder, path } = await startedRecorder({ onCommitWatermark: ({ seq }) => void option.push(seq) })
+    const first: Commit[] = []
+    const second: number[] = []
+    const end = recorder.onCommitWatermark((commit) => void first.push(commit))
+    const endOfSecond = recorder.onCommitWatermark(({ seq }) => void second.push(seq))
+    await recorder.commit('note', 1)
+    expect(first.at(-1)).toEqual({ seq: 3, byteOffset: statSync(path).size })
+    end()
+    end()
+    recorder.recordContent(said('b'))
+    await recorder.flush()
+    expect([option.at(-1), first.at(-1)!.seq, second.at(-1)]).toEqual([4, 3, 4])
+    endOfSecond()
+    await recorder.commit('note', 2)
+    expect([option.at(-1), second.at(-1)]).toEqual([5, 4])
+    await recorder.dispose()
+  })
+
+  test('tells the others if one throws or rejects, and warns once', async () => {
+    const warnings: Warning[] = []
+    const told: number[] = []
+    const recorder = newRecorder({ onWarning: (warning) => void warnings.push(warning) })
+    recorder.onCommitWatermark(() => {
+      throw new Error('broken')
+    })
+    recorder.onCommitWatermark((() => Promise.reject(new Error('broken too'))) as () => void)
+    recorder.onCommitWatermark(({ seq }) => void told.push(seq))
+    for (let i = 0; i < 4; i++) await recorder.commit('note', i)
+    await turn()
+    expect(warnings).toMatchObject([{ code: 'ObserverFailed', cause: { message: 'broken' }, eventsDropped: 0 }])
+    expect(told).toEqual([2, 3, 4, 5])
+    expect(recorder.isActive()).toBe(true)
+    await recorder.dispose()
+  })
+
+  test('may unsubscribe while it is told, and subscribe twice', async () => {
+    const recorder = newRecorder()
+    const told: number[] = []
+    const listener = ({ seq }: Commit): void => void told.push(seq)
+    const ends = [recorder.onCommitWatermark(listener), recorder.onCommitWatermark(listener)]
+    const self = recorder.onCommitWatermark(() => self())
+    await recorder.commit('note', 1)
+    ends[0]!()
+    await recorder.commit('note', 2)
+    expect(told).toEqual([2, 2, 3])
+    expect(() => recorder.onCommitWatermark(1 as never)).toThrow(/listener must be a function/)
+    await recorder.dispose()
+  })
+})
+
+describe('a wait by number', () => {
+  test('resolves when the record is in the file, also one that waits for the file', async () => {
+    const recorder = newRecorder()
+    expect(recorder.getLastEnqueuedSequence()).toBe(1)
+    const { seq } = recorder.enqueue('note', 1)!
+    expect(recorder.getLastEnqueuedSequence()).toBe(seq)
+    const waiting = recorder.waitForCommitSequence(seq)
+    recorder.recordContent(said('a'))
+    const last = await recorder.waitForCommitSequence(recorder.getLastEnqueuedSequence())
+    expect(last).toEqual({ seq: 3, byteOffset: statSync(pathOf(recorder)).size })
+    expect(await waiting).toMatchObject({ seq: 2 })
+    await recorder.dispose()
+    expect(await recorder.waitForCommitSequence(3)).toEqual(last)
+    expect(recorder.getLastEnqueuedSequence()).toBe(3)
+  })
+
+  test('rejects for a number that no record has, and throws for none', async () => {
+    const { recorder } = await startedRecorder()
+    for (const seq of [0, 3, 99])
+      await expect(recorder.waitForCommitSequence(seq)).rejects.toThrow(
+        `The recorder has no record with the seq ${seq} in its file`,
+      )
+    for (const seq of [-1, 1.5, NaN, '1', undefined])
+      expect(() => recorder.waitForCommitSequence(seq as number)).toThrow(TypeError)
+    await recorder.dispose()
+  })
+
+  test('resolves at once for what was in a file before it was resumed', async () => {
+    const path = await recordedSession()
+    const recorder = newRecorder()
+    recorder.initializeForResume(path, 2)
+    expect(recorder.getLastEnqueuedSequence()).toBe(2)
+    expect(await recorder.waitForCommitSequence(2)).toEqual({ seq: 2, byteOffset: NaN })
+    await expect(recorder.waitForCommitSequence(3)).rejects.toThrow(/no record with the seq 3/)
+    await recorder.dispose()
   })
 })

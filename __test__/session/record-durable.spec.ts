@@ -7,7 +7,6 @@ import {
   type Recorder,
   freshDirectory,
   newRecorder,
-  pathOf,
   recordedSession,
   recordsOf,
   replaySession,
@@ -75,13 +74,6 @@ describe('a durable operation', () => {
     await recorder.dispose()
   })
 
-  test('creates the file of a session that has none, if it names the session', async () => {
-    const recorder = newRecorder()
-    await recorder.setSessionName('name')
-    expect(recordsOf(pathOf(recorder)).map((record) => record.type)).toEqual(['session_start', 'session_named'])
-    await recorder.dispose()
-  })
-
   test.prop([fc.integer({ min: 2, max: 12 })], { numRuns: 15 })(
     'succeeds at the same time as others, each with the seq that is in the file',
     async (count) => {
@@ -98,13 +90,6 @@ describe('a durable operation', () => {
       )
     },
   )
-
-  test('does not check whether the checkpoint exists or the name is in use', async () => {
-    const { recorder } = await startedRecorder()
-    expect(await reasons(calls(recorder, 'same'))).toEqual([undefined, undefined, undefined, undefined])
-    await recorder.createCheckpoint('same')
-    await recorder.dispose()
-  })
 })
 
 describe('the reasons, in their order', () => {

@@ -1,5 +1,15 @@
 /** Rules 4, 5, 8 and 10: the guarantees of flush and dispose, the pending records, and how they are written. */
-import { existsSync, readFileSync, readdirSync, readlinkSync, statSync } from 'node:fs'
+import {
+  existsSync,
+  readFileSync,
+  readdirSync,
+  readlinkSync,
+  statSync,
+  mkdirSync,
+  renameSync,
+  rmdirSync,
+  unlinkSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { fc, test } from '../support/property'
 import { codePoint } from '../support/code-points'
@@ -11,11 +21,13 @@ import {
   newRecorder,
   pathOf,
   recordedSession,
-  recorderConfig,
   recordsOf,
   said,
-  SessionRecordingService,
   startedRecorder,
+  type Recorder,
+  type Warning,
+  watchedRecorder,
+  linesOf,
 } from '../support/recording'
 import { canTrace, childReport, isLinux, runChild } from '../support/processes'
 
@@ -32,15 +44,6 @@ const burst = fc.tuple(fc.integer({ min: 0, max: 150 }), fc.oneof(fc.constant(0)
 const durability = fc.constantFrom('os' as const, 'fsync' as const)
 
 describe('flush', () => {
-  test('before any content it resolves at once and writes nothing', async () => {
-    const config = recorderConfig()
-    const recorder = new SessionRecordingService(config)
-    recorder.recordSessionEvent('info', 'buffered')
-    await recorder.flush()
-    expect(existsSync(config.chatsDir)).toBe(false)
-    expect(recorder.getPendingRecordCount()).toBe(2)
-  })
-
   test.prop([fc.array(burst, { minLength: 1, maxLength: 5 }), durability], { numRuns: 25 })(
     'when it resolves, everything that was enqueued before it is in the file',
     async (bursts, durability) => {
@@ -230,33 +233,6 @@ describe('dispose', () => {
     expect(recorder.dispose()).toBe(first)
   })
 
-  test('without any content it leaves no file', async () => {
-    const config = recorderConfig()
-    const recorder = new SessionRecordingService(config)
-    recorder.recordSessionEvent('info', 'never seen')
-    await recorder.dispose()
-    expect(existsSync(config.chatsDir)).toBe(false)
-    expect(recorder.isActive()).toBe(false)
-  })
-
-  test('a flush that was waiting resolves as well', async () => {
-    const recorder = newRecorder()
-    recorder.recordContent(said('x'))
-    const flushed = recorder.flush().then(() => countOf(pathOf(recorder)))
-    await recorder.dispose()
-    expect(await flushed).toBe(2)
-  })
-
-  test('does not call onWarning', async () => {
-    const onWarning = vi.fn()
-    const recorder = newRecorder({ onWarning })
-    recorder.recordContent(said('x'))
-    await recorder.dispose()
-    recorder.recordContent(said('late'))
-    await recorder.flush()
-    expect(onWarning).not.toHaveBeenCalled()
-  })
-
   test.skipIf(!existsSync('/proc/self/fd'))('when it has resolved, the file is closed', async () => {
     const recorder = newRecorder()
     recorder.recordContent(said('x'))
@@ -299,14 +275,170 @@ describe('the number of pending records and bytes', () => {
       expect(waiting).toBe(statSync(path).size - Buffer.byteLength(content))
     },
   )
+})
 
-  test('never exceeds that of the enqueued records, and is never negative', () => {
-    const recorder = newRecorder()
-    recorder.recordContent(said('x'))
-    for (let i = 0; i < 2000; i++) {
-      recorder.enqueue('note', { i })
-      expect(recorder.getPendingRecordCount()).toBeLessThanOrEqual(i + 3)
-      expect(recorder.getPendingByteCount()).toBeGreaterThanOrEqual(0)
+/** Blocks the event loop until the writer has failed, so that the failure cannot have been reported; the time limit only ends a failed test. */
+function waitBusily(recorder: Recorder): void {
+  for (const end = performance.now() + 100_000; recorder.isActive() && performance.now() < end; ) Math.sqrt(2)
+  expect(recorder.isActive()).toBe(false)
+}
+
+/** A recorder whose session file is a directory: EISDIR, an error that rejects flushes. */
+function onADirectory(): { recorder: Recorder; warnings: Warning[]; path: string } {
+  const path = freshDirectory()
+  const watched = watchedRecorder()
+  watched.recorder.initializeForResume(path, 3)
+  return { ...watched, path }
+}
+
+const counts = fc.tuple(fc.integer({ min: 1, max: 30 }), fc.nat({ max: 30 }), fc.integer({ min: 1, max: 4 }))
+
+describe('a failure that has not been reported', () => {
+  test.prop([counts], { numRuns: 60 })(
+    'rejects every flush until then, and counts everything that was enqueued',
+    async ([before, after, flushes]) => {
+      const { recorder, warnings, path } = onADirectory()
+      for (let i = 0; i < before; i++) recorder.recordContent(said('lost'))
+      waitBusily(recorder)
+      for (let i = 0; i < after; i++) recorder.recordContent(said('lost as well'))
+      const asked = await Promise.allSettled(Array.from({ length: flushes }, () => recorder.flush()))
+      for (const flush of asked)
+        expect(flush).toMatchObject({ status: 'rejected', reason: { code: 'EISDIR', syscall: 'open', path } })
+      expect(warnings).toMatchObject([
+        {
+          code: 'EISDIR',
+          eventsDropped: before + after,
+          message: expect.stringMatching(` ${before + after} records? w`),
+        },
+      ])
+      expect(await recorder.flush()).toBeUndefined()
+      recorder.recordContent(said('ignored'))
+      expect(await recorder.flush()).toBeUndefined()
+      await recorder.dispose()
+      expect(warnings).toHaveLength(1)
+    },
+  )
+
+  test.prop([fc.integer({ min: 1, max: 300 })], { numRuns: 40 })(
+    'may occur at any moment while records are enqueued',
+    async (count) => {
+      const { recorder, warnings } = onADirectory()
+      for (let i = 0; i < count; i++) recorder.recordContent(said('x'.repeat(i * 10)))
+      await expect(recorder.flush()).rejects.toMatchObject({ code: 'EISDIR' })
+      expect(warnings).toMatchObject([{ eventsDropped: count }])
+    },
+  )
+
+  test('resolves a flush if it is one after which a CLI continues without a recording', async () => {
+    for (const count of [1, 10, 2000]) {
+      const { recorder, warnings, path } = await startedRecorder()
+      unlinkSync(path)
+      recorder.recordContent(said('lost'))
+      waitBusily(recorder)
+      for (let i = 1; i < count; i++) recorder.recordContent(said('lost as well'))
+      expect(await recorder.flush()).toBeUndefined()
+      expect(warnings).toMatchObject([{ code: 'ENOENT', eventsDropped: count }])
     }
   })
+
+  test('does not affect a flush without pending records', async () => {
+    const { recorder, warnings, path } = await startedRecorder()
+    const flushed = recorder.flush()
+    unlinkSync(path)
+    mkdirSync(path)
+    recorder.recordContent(said('lost'))
+    expect(await flushed).toBeUndefined()
+    await expect(recorder.flush()).rejects.toMatchObject({ code: 'EISDIR' })
+    expect(warnings).toMatchObject([{ eventsDropped: 1 }])
+    rmdirSync(path)
+  })
+
+  test('is reported before its flush settles; within onWarning there is nothing to flush', async () => {
+    const order: string[] = []
+    const recorder = newRecorder({
+      onWarning: () =>
+        void recorder.flush().then(
+          () => order.push('flushed within'),
+          () => order.push('rejected within'),
+        ),
+    })
+    recorder.initializeForResume(freshDirectory(), 1)
+    recorder.recordContent(said('lost'))
+    waitBusily(recorder)
+    await recorder.flush().catch(() => order.push('rejected'))
+    expect(order).toEqual(['flushed within', 'rejected'])
+  })
+})
+
+test.prop([fc.integer({ min: 1, max: 400 })], { numRuns: 25 })(
+  'the records in the file and the dropped ones add up to the enqueued ones',
+  async (count) => {
+    const { recorder, warnings, path } = await startedRecorder()
+    for (let i = 0; i < count; i++) recorder.recordContent(said(`${i}`))
+    const kept = `${path}.kept`
+    // While the writer is writing.
+    renameSync(path, kept)
+    for (let i = 0; i < count; i++) recorder.recordContent(said(`${count + i}`))
+    await recorder.flush()
+    expect(recordsOf(kept).length + warnings[0]!.eventsDropped).toBe(2 + 2 * count)
+  },
+)
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+/** Blocks this thread until the writer has written so many lines. */
+function waitForLines(path: string, count: number): void {
+  const gate = new Int32Array(new SharedArrayBuffer(4))
+  const deadline = performance.now() + 100_000
+  while (linesOf(path).length < count) {
+    if (performance.now() > deadline) throw new Error('the lines were not written')
+    Atomics.wait(gate, 0, 0, 1)
+  }
+}
+
+test('a record that is written counts as pending until the event loop has turned', async () => {
+  const { recorder, path } = await startedRecorder()
+  const before = linesOf(path).length
+  expect([recorder.getPendingRecordCount(), recorder.getPendingByteCount()]).toEqual([0, 0])
+  recorder.recordContent(said('one'))
+  recorder.recordContent(said('two'))
+  waitForLines(path, before + 2)
+  const bytes = linesOf(path)
+    .slice(before)
+    .reduce((sum, line) => sum + Buffer.byteLength(line) + 1, 0)
+  expect([recorder.getPendingRecordCount(), recorder.getPendingByteCount()]).toEqual([2, bytes])
+  await Promise.resolve()
+  expect(recorder.getPendingRecordCount()).toBe(2)
+  await turn()
+  await turn()
+  expect([recorder.getPendingRecordCount(), recorder.getPendingByteCount()]).toEqual([0, 0])
+  recorder.recordContent(said('three'))
+  waitForLines(path, before + 3)
+  expect(recorder.getPendingRecordCount()).toBe(1)
+  await recorder.dispose()
+})
+
+test('each recorder counts its own records, also in a turn that another one has begun', async () => {
+  const [first, second] = [await startedRecorder(), await startedRecorder()]
+  first.recorder.recordContent(said('of the first'))
+  second.recorder.recordContent(said('of the second'))
+  second.recorder.recordContent(said('and one more'))
+  waitForLines(first.path, 3)
+  waitForLines(second.path, 4)
+  expect([first.recorder.getPendingRecordCount(), second.recorder.getPendingRecordCount()]).toEqual([1, 2])
+  await Promise.all([first.recorder.dispose(), second.recorder.dispose()])
+})
+
+test('a flush or the end of the recorder ends the turn', async () => {
+  const { recorder, path } = await startedRecorder()
+  recorder.recordContent(said('flushed'))
+  await recorder.flush()
+  expect(recorder.getPendingRecordCount()).toBe(0)
+  recorder.recordContent(said('written already'))
+  waitForLines(path, 4)
+  await recorder.flush()
+  expect(recorder.getPendingRecordCount()).toBe(0)
+  recorder.recordContent(said('disposed of'))
+  await recorder.dispose()
+  expect(recorder.getPendingRecordCount()).toBe(0)
 })

@@ -7,20 +7,21 @@ import {
   appendFileSync,
   existsSync,
   mkdirSync,
-  readFileSync,
   readdirSync,
   renameSync,
   rmSync,
   rmdirSync,
   unlinkSync,
   writeFileSync,
+  copyFileSync,
+  readFileSync,
+  truncateSync,
 } from 'node:fs'
 import { constants } from 'node:os'
-import { basename, dirname } from 'node:path'
+import { dirname } from 'node:path'
 import { fc, test } from '../support/property'
 import { afterAll, beforeAll, describe, expect } from 'vitest'
 import {
-  type Recorder,
   type Warning,
   eventually,
   freshDirectory,
@@ -30,8 +31,14 @@ import {
   startedRecorder,
   theWarning,
   watchedRecorder,
+  type Recorder,
+  newRecorder,
+  recordedSession,
+  replaySession,
 } from '../support/recording'
 import { childReport, isLinux } from '../support/processes'
+import { logOf } from '../support/run-directory'
+import { noted, payloadsOf, startedRecorder as startedRun } from '../support/run-recording'
 
 // There must not be an unhandled rejection in this file.
 const unhandled: unknown[] = []
@@ -41,12 +48,6 @@ afterAll(() => {
   process.off('unhandledRejection', keep)
   expect(unhandled).toEqual([])
 })
-
-/** Records three contents at once and waits for the flush, which must resolve: the CLI continues. */
-async function recordThreeMore(recorder: Recorder): Promise<void> {
-  for (const text of ['a', 'b', 'c']) recorder.recordContent(said(text))
-  await recorder.flush()
-}
 
 describe('a file that is no longer what it was', () => {
   test('deleted between batches: ENOENT, and no headless file takes its place', async () => {
@@ -63,33 +64,6 @@ describe('a file that is no longer what it was', () => {
     expect(recorder.isActive()).toBe(false)
     expect(existsSync(path)).toBe(false)
     expect(readdirSync(dirname(path))).toEqual([])
-  })
-
-  test('its directory deleted', async () => {
-    const { recorder, warnings, path } = await startedRecorder()
-    rmSync(dirname(path), { recursive: true })
-    await recordThreeMore(recorder)
-    expect((await theWarning(warnings)).code).toBe('ENOENT')
-    expect(existsSync(dirname(path))).toBe(false)
-  })
-
-  test('moved away: the moved file stays as it was', async () => {
-    const { recorder, warnings, path } = await startedRecorder()
-    const before = readFileSync(path)
-    renameSync(path, `${path}.old`)
-    await recordThreeMore(recorder)
-    expect((await theWarning(warnings)).code).toBe('ENOENT')
-    expect(readdirSync(dirname(path))).toEqual([`${basename(path)}.old`])
-    expect(readFileSync(`${path}.old`)).toEqual(before)
-  })
-
-  test('its directory replaced by a file: ENOTDIR', async () => {
-    const { recorder, warnings, path } = await startedRecorder()
-    rmSync(dirname(path), { recursive: true })
-    writeFileSync(dirname(path), 'not a directory')
-    await recordThreeMore(recorder)
-    expect((await theWarning(warnings)).code).toBe('ENOTDIR')
-    expect(readFileSync(dirname(path), 'utf8')).toBe('not a directory')
   })
 
   test('replaced by a directory: the pending flushes reject with the error that Node would report', async () => {
@@ -139,23 +113,6 @@ describe('a file that is no longer what it was', () => {
       ['throwingOnWarning', freshDirectory()],
     )
     expect(report).toEqual({ calls: 1, active: false, flush: 'resolved', disposed: 'resolved' })
-  })
-
-  test('every later call is a no-op', async () => {
-    const { recorder, warnings, path } = await startedRecorder()
-    unlinkSync(path)
-    await recordThreeMore(recorder)
-    await theWarning(warnings)
-    const cycle: Record<string, unknown> = {}
-    cycle.self = cycle
-    recorder.enqueue('content', cycle)
-    recorder.recordContent(said('ignored'))
-    expect(recorder.getPendingRecordCount()).toBe(0)
-    expect(recorder.getPendingByteCount()).toBe(0)
-    await recorder.flush()
-    await recorder.dispose()
-    expect(existsSync(path)).toBe(false)
-    expect(warnings).toHaveLength(1)
   })
 
   type Loss = [code: string, lose: (path: string) => void]
@@ -213,4 +170,149 @@ test('a line that another process tore between two batches is not fused with the
   recorder.recordContent(said('whole'))
   await recorder.dispose()
   expect(linesOf(path).slice(2)).toEqual(['{"v":1,"seq":9,"ts":"20', expect.stringContaining('whole')])
+})
+
+/** Puts a copy of the file in its place, as editors and `sed -i` do. */
+function copyInPlace(path: string): void {
+  copyFileSync(path, `${path}.copy`)
+  renameSync(`${path}.copy`, path)
+}
+
+/** Each way to lose what was written, given the file as it was a record earlier. */
+const partialLosses: [what: string, lose: (path: string, earlier: Buffer) => void][] = [
+  ['truncated by one byte', (path) => truncateSync(path, readFileSync(path).length - 1)],
+  ['truncated to nothing', (path) => truncateSync(path, 0)],
+  ['cut back to its first line', (path) => writeFileSync(path, readFileSync(path, 'utf8').split('\n')[0] + '\n')],
+  [
+    'rotated: moved away, and an empty file created',
+    (path) => (renameSync(path, `${path}.1`), writeFileSync(path, '')),
+  ],
+  ['rotated: copied, and truncated', (path) => (copyFileSync(path, `${path}.1`), truncateSync(path, 0))],
+  ['restored from an older copy in place', (path, earlier) => writeFileSync(path, earlier)],
+  [
+    'restored from an older copy by a rename',
+    (path, earlier) => (writeFileSync(`${path}.old`, earlier), renameSync(`${path}.old`, path)),
+  ],
+]
+
+/** Each way to change a file that keeps what was written. */
+const harmless: [what: string, change: (path: string) => void][] = [
+  ['replaced by an identical copy', copyInPlace],
+  [
+    'replaced by a longer copy',
+    (path) => (copyInPlace(path), appendFileSync(path, '{"v":1,"seq":9,"ts":"","type":"note","payload":0}\n')),
+  ],
+  [
+    'appended to by another program',
+    (path) => appendFileSync(path, '{"v":1,"seq":9,"ts":"","type":"note","payload":0}\n'),
+  ],
+]
+
+/** A session of another recorder, longer than any that these tests record. */
+async function anotherSession(): Promise<string> {
+  const other = newRecorder({ sessionId: '11111111-d9cb-469f-a165-70867728950e' })
+  for (let i = 0; i < 20; i++) other.recordContent(said(`of the other session ${i}`))
+  await other.dispose()
+  return other.getFilePath()!
+}
+
+async function expectReplaced(recorder: Recorder, warnings: Warning[], path: string): Promise<void> {
+  const before = readFileSync(path)
+  recorder.recordContent(said('lost'))
+  await expect(recorder.flush()).rejects.toMatchObject({ code: 'FileReplaced', path })
+  expect(await theWarning(warnings)).toEqual({
+    code: 'FileReplaced',
+    message: expect.stringContaining(path),
+    filePath: path,
+    eventsDropped: 1,
+  })
+  expect(recorder.isActive()).toBe(false)
+  expect(readFileSync(path)).toEqual(before)
+  await recorder.dispose()
+}
+
+describe('a session file', () => {
+  for (const resumed of [false, true]) {
+    const start = async (): Promise<{ recorder: Recorder; warnings: Warning[]; path: string; earlier: Buffer }> => {
+      const { recorder, warnings, path } = resumed
+        ? { ...watchedRecorder(), path: await recordedSession() }
+        : await startedRecorder()
+      if (resumed) recorder.initializeForResume(path, 2)
+      const earlier = readFileSync(path)
+      recorder.recordContent(said('second'))
+      await recorder.flush()
+      return { recorder, warnings, path, earlier }
+    }
+    const whose = resumed ? 'that was resumed' : 'of this recorder'
+
+    test.each(partialLosses)(`${whose}, %s, is not appended to`, async (_, lose) => {
+      const { recorder, warnings, path, earlier } = await start()
+      lose(path, earlier)
+      await expectReplaced(recorder, warnings, path)
+    })
+
+    test(`${whose} is not another session that was put in its place`, async () => {
+      const { recorder, warnings, path } = await start()
+      copyFileSync(await anotherSession(), path)
+      await expectReplaced(recorder, warnings, path)
+    })
+
+    test.each(harmless)(`${whose}, %s, is recorded to as before`, async (_, change) => {
+      const { recorder, warnings, path } = await start()
+      for (let round = 0; round < 3; round++) {
+        change(path)
+        recorder.recordContent(said(`round ${round}`))
+        await recorder.flush()
+      }
+      const texts = recordsOf(path)
+        .filter(({ type }) => type === 'content')
+        .map(({ payload }) => payload.content.blocks[0].text)
+      expect(texts.slice(-3)).toEqual(['round 0', 'round 1', 'round 2'])
+      expect([recorder.isActive(), warnings]).toEqual([true, []])
+      await recorder.dispose()
+    })
+  }
+
+  test('that is another session gets no checkpoint of this one', async () => {
+    const { recorder, path } = await startedRecorder()
+    const other = await anotherSession()
+    copyFileSync(other, path)
+    await expect(recorder.createCheckpoint('mine')).rejects.toThrow(
+      'Cannot create checkpoint: recording failed during flush',
+    )
+    expect(readFileSync(path)).toEqual(readFileSync(other))
+    expect(await replaySession(path)).toMatchObject({ ok: true, checkpoints: [] })
+  })
+})
+
+describe('the log of a run', () => {
+  test.each(partialLosses)('%s, is not appended to', async (_, lose) => {
+    const { recorder, warnings, directory } = startedRun()
+    const path = logOf(directory)
+    await recorder.flush()
+    const earlier = readFileSync(path)
+    recorder.append(noted('second'))
+    await recorder.flush()
+    lose(path, earlier)
+    const before = readFileSync(path)
+    recorder.append(noted('lost'))
+    await expect(recorder.flush()).rejects.toMatchObject({ code: 'FileReplaced', path })
+    await eventually('the warning', () => warnings.length > 0)
+    expect(warnings).toEqual([
+      { code: 'FileReplaced', message: expect.stringContaining(path), filePath: path, eventsDropped: 1 },
+    ])
+    expect(recorder.isActive()).toBe(false)
+    expect(readFileSync(path)).toEqual(before)
+    await recorder.dispose()
+  })
+
+  test('that is replaced by an identical copy is recorded to as before', async () => {
+    const { recorder, warnings, directory } = startedRun()
+    await recorder.flush()
+    copyInPlace(logOf(directory))
+    recorder.append(noted('after the copy'))
+    await recorder.dispose()
+    expect(payloadsOf(directory).at(-1)).toMatchObject({ message: 'after the copy' })
+    expect(warnings).toEqual([])
+  })
 })

@@ -1,5 +1,14 @@
 /** Rule 3: when the file of a session is created, what it is called, and what happens if it can't be created. */
-import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+  chmodSync,
+} from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { fc, test } from '../support/property'
 import { afterEach, beforeEach, describe, expect, vi } from 'vitest'
@@ -14,7 +23,15 @@ import {
   said,
   SESSION_FILE_ID_PREFIX_LENGTH,
   watchedRecorder,
+  type RecorderConfig,
+  type Warning,
+  recordedSession,
+  recorderConfig,
+  startedRecorder,
 } from '../support/recording'
+import { forkSession } from '../../index.js'
+import { freshPath, logOf } from '../support/run-directory'
+import { newRecorder as newRunRecorder, noted } from '../support/run-recording'
 
 describe('before the first content', () => {
   test.prop(
@@ -35,23 +52,6 @@ describe('before the first content', () => {
     expect(recorder.getFilePath()).toBeNull()
     expect(existsSync(dirname(chatsDir))).toBe(false)
   })
-
-  test.prop([fc.nat({ max: 30 }), fc.nat({ max: 5 })], { numRuns: 30 })(
-    'buffered records come first, in order, with the seq that they already had',
-    async (before, after) => {
-      const recorder = newRecorder()
-      for (let i = 0; i < before; i++) recorder.enqueue('note', { i })
-      recorder.recordContent(said('now'))
-      for (let i = 0; i < after; i++) recorder.enqueue('note', { i: before + i })
-      await recorder.dispose()
-      const records = recordsOf(pathOf(recorder))
-      expect(records.map((record) => record.seq)).toEqual(records.map((_, i) => i + 1))
-      expect([records[0]!.type, records[1 + before]!.type]).toEqual(['session_start', 'content'])
-      expect(records.filter((record) => record.type === 'note').map((record) => record.payload.i)).toEqual(
-        Array.from({ length: before + after }, (_, i) => i),
-      )
-    },
-  )
 
   test('a content, a title and a name create the file, through whichever method they are recorded', async () => {
     const ways: [type: string, record: (recorder: Recorder) => unknown][] = [
@@ -165,25 +165,6 @@ describe('the file', () => {
     expect(existsSync(join(chatsDir, 'nowhere'))).toBe(false)
   })
 
-  test('replaces the characters of an id that a file name cannot contain', async () => {
-    const cases: [id: string, shown: string][] = [
-      ['a/b\\c:d*e?', 'a_b_c_d_'],
-      ['"<>|\u0000\u001f\u007fz', '_______z'],
-      ['../../etc', '.._.._et'],
-      ['a\nb\tc', 'a_b_c'],
-      ['naïve-日本', 'naïve-日本'],
-      ['half \ud83d', 'half _'],
-    ]
-    for (const [sessionId, shown] of cases) {
-      const chatsDir = freshDirectory()
-      const recorder = newRecorder({ chatsDir, sessionId })
-      recorder.recordContent(said('x'))
-      await recorder.dispose()
-      expect(readdirSync(chatsDir), sessionId).toEqual([`session-2026-02-03T04-05-${shown}.jsonl`])
-      expect(await replaySession(pathOf(recorder))).toMatchObject({ ok: true, metadata: { sessionId } })
-    }
-  })
-
   const codeUnit = fc.oneof(
     fc.integer({ min: 0, max: 0xffff }),
     fc.integer({ min: 0, max: 0x7f }),
@@ -227,50 +208,256 @@ describe('a file that cannot be created', () => {
     expect([recorder.getPendingRecordCount(), recorder.getPendingByteCount()]).toEqual([0, 0])
   })
 
-  test('a chats directory that is a file', async () => {
-    const chatsDir = join(freshDirectory(), 'chats')
-    writeFileSync(chatsDir, 'x')
+  test.each([
+    ['is a file', 'EEXIST', (chatsDir: string) => (writeFileSync(chatsDir, 'x'), chatsDir)],
+    [
+      'is below a circle of links',
+      'ELOOP',
+      (chatsDir: string) => (symlinkSync('chats', chatsDir), join(chatsDir, 'deeper')),
+    ],
+    ['has a name that is too long', 'ENAMETOOLONG', (chatsDir: string) => join(chatsDir, '..', 'x'.repeat(300))],
+  ] as const)('a chats directory that %s: %s', async (_, code, make) => {
+    const chatsDir = make(join(freshDirectory(), 'chats'))
     const { recorder, warnings } = watchedRecorder({ chatsDir })
     recorder.recordContent(said('x'))
-    await expect(recorder.flush()).rejects.toMatchObject({ code: 'EEXIST', syscall: 'mkdir', path: chatsDir })
-    expect(warnings).toMatchObject([{ code: 'EEXIST', eventsDropped: 2 }])
-    expect(readFileSync(chatsDir, 'utf8')).toBe('x')
+    await expect(recorder.flush()).rejects.toMatchObject({ code, syscall: 'mkdir', path: chatsDir })
+    expect(warnings).toMatchObject([{ code, eventsDropped: 2 }])
+    expect([recorder.isActive(), await recorder.flush()]).toEqual([false, undefined])
+    await recorder.dispose()
   })
+})
 
-  test('a chats directory that is a circle of links', async () => {
-    const chatsDir = join(freshDirectory(), 'chats')
-    symlinkSync('chats', chatsDir)
-    const { recorder, warnings } = watchedRecorder({ chatsDir: join(chatsDir, 'deeper') })
-    recorder.recordContent(said('x'))
-    await expect(recorder.flush()).rejects.toMatchObject({
-      code: 'ELOOP',
-      syscall: 'mkdir',
-      path: join(chatsDir, 'deeper'),
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+/** A recorder whose resolver's calls are counted. */
+function resolving(resolve: () => unknown, overrides: Partial<RecorderConfig> = {}) {
+  const warnings: Warning[] = []
+  const calls: number[] = []
+  const resolveProviderModel = () => {
+    calls.push(calls.length)
+    return resolve() as { provider: string; model: string }
+  }
+  const recorder = newRecorder({
+    ...overrides,
+    resolveProviderModel,
+    onWarning: (warning) => void warnings.push(warning),
+  })
+  return { recorder, calls, warnings }
+}
+
+const headerOf = (recorder: Recorder) => recordsOf(pathOf(recorder))[0]!.payload
+
+const MAKING: [what: string, make: (recorder: Recorder) => unknown][] = [
+  ['a content', (recorder) => recorder.recordContent(said('a'))],
+  ['a title', (recorder) => recorder.recordSessionMetadata('title')],
+  ['a name', (recorder) => recorder.setSessionName('name')],
+  ['a purge', (recorder) => recorder.recordSemanticMediaPurge([], { contentIndex: 0, blockIndex: 0 })],
+  [
+    'a purge from a stream',
+    (recorder) => recorder.recordSemanticMediaPurgeRows([], { contentIndex: 0, blockIndex: 0 }),
+  ],
+  ['a commit', (recorder) => recorder.commit('note', 1)],
+  ['a comparison', (recorder) => recorder.reconcile([said('a')])],
+  ['a batch', (recorder) => recorder.prepareContentBatch([said('a')]).publish()],
+]
+
+describe('resolveProviderModel', () => {
+  test.each(MAKING)('is called once, synchronously, when %s makes the file', async (_, make) => {
+    const { recorder, calls, warnings } = resolving(() => ({ provider: 'later', model: 'model-9' }))
+    recorder.enqueue('note', 'waits for the file')
+    recorder.recordSessionEvent('info', 'this too')
+    expect(calls).toEqual([])
+    const made = make(recorder)
+    expect(calls).toEqual([0])
+    await made
+    recorder.recordContent(said('more'))
+    await recorder.dispose()
+    expect(calls).toEqual([0])
+    const { provider, model, ...others } = headerOf(recorder)
+    expect([provider, model]).toEqual(['later', 'model-9'])
+    const plain = newRecorder()
+    plain.recordContent(said('a'))
+    await plain.dispose()
+    const header = headerOf(plain)
+    expect(Object.keys(headerOf(recorder))).toEqual(Object.keys(header))
+    expect(others).toMatchObject({
+      sessionId: header.sessionId,
+      projectHash: header.projectHash,
+      workspaceDirs: header.workspaceDirs,
     })
-    expect(warnings).toMatchObject([{ code: 'ELOOP', eventsDropped: 2 }])
+    expect(warnings).toEqual([])
   })
 
-  test('a name that is longer than the file system allows', async () => {
-    const chatsDir = join(freshDirectory(), 'x'.repeat(300))
-    const { recorder, warnings } = watchedRecorder({ chatsDir })
-    expect(() => recorder.recordContent(said('x'))).not.toThrow()
-    await expect(recorder.flush()).rejects.toMatchObject({ code: 'ENAMETOOLONG', syscall: 'mkdir', path: chatsDir })
-    expect(warnings).toMatchObject([{ code: 'ENAMETOOLONG', eventsDropped: 2 }])
-    expect(recorder.isActive()).toBe(false)
-    expect(await recorder.flush()).toBeUndefined()
+  const FAILING: [what: string, resolve: () => unknown][] = [
+    [
+      'throws',
+      () => {
+        throw new Error('not chosen yet')
+      },
+    ],
+    ['returns nothing', () => undefined],
+    ['returns null', () => null],
+    ['returns a promise', () => Promise.resolve({ provider: 'p', model: 'm' })],
+    ['returns a promise that rejects', () => Promise.reject(new Error('later'))],
+    ['returns no model', () => ({ provider: 'p' })],
+    ['returns a number', () => ({ provider: 'p', model: 1 })],
+    [
+      'returns what throws',
+      () => ({
+        provider: 'p',
+        get model() {
+          throw new Error('getter')
+        },
+      }),
+    ],
+  ]
+  test.each(FAILING)(
+    'that %s: the values of the configuration, one warning, and recording goes on',
+    async (_, resolve) => {
+      const { recorder, calls, warnings } = resolving(resolve)
+      recorder.recordContent(said('a'))
+      expect(warnings).toEqual([])
+      recorder.recordContent(said('b'))
+      await recorder.flush()
+      await turn()
+      expect(warnings).toMatchObject([{ code: 'ProviderModelFailed', filePath: pathOf(recorder), eventsDropped: 0 }])
+      expect(recorder.isActive()).toBe(true)
+      await recorder.dispose()
+      expect(calls).toEqual([0])
+      expect(headerOf(recorder)).toMatchObject({ provider: 'anthropic', model: 'model-1' })
+      expect(recordsOf(pathOf(recorder)).map(({ seq }) => seq)).toEqual([1, 2, 3])
+    },
+  )
+
+  test('changes nothing of what counts as pending, nor of buffering, and may return empty strings', async () => {
+    const { recorder } = resolving(() => ({ provider: '', model: '' }))
+    expect(recorder.getPendingRecordCount()).toBe(1)
+    recorder.recordSessionEvent('info', 'buffered')
+    expect([recorder.getPendingRecordCount(), recorder.getFilePath()]).toEqual([2, null])
+    recorder.recordContent(said('a'))
+    expect(recorder.getPendingRecordCount()).toBe(3)
+    await recorder.dispose()
+    expect(headerOf(recorder)).toMatchObject({ provider: '', model: '' })
+  })
+
+  test('is called neither for a session that is resumed, nor by a recorder that makes no file', async () => {
+    const path = await recordedSession()
+    const { recorder, calls } = resolving(() => ({ provider: 'p', model: 'm' }))
+    recorder.initializeForResume(path, 2)
+    recorder.recordContent(said('a'))
+    await recorder.dispose()
+    const idle = resolving(() => ({ provider: 'p', model: 'm' }))
+    idle.recorder.enqueue('note', 1)
+    await idle.recorder.dispose()
+    idle.recorder.recordContent(said('late'))
+    expect([...calls, ...idle.calls]).toEqual([])
+  })
+
+  test('what the configuration becomes later is not in the header', async () => {
+    const workspaceDirs = ['/a']
+    const config = { workspaceDirs }
+    const { recorder } = resolving(() => ({ provider: 'p', model: 'm' }), config)
+    workspaceDirs.push('/b')
+    recorder.recordContent(said('a'))
+    await recorder.dispose()
+    expect(headerOf(recorder)).toMatchObject({ workspaceDirs: ['/a'], provider: 'p' })
+  })
+
+  test('that is no function is refused', () => {
+    expect(() => newRecorder({ resolveProviderModel: {} as never })).toThrow(
+      /config\.resolveProviderModel must be a function/,
+    )
+  })
+})
+
+const modeOf = (path: string): number => statSync(path).mode & 0o777
+
+describe.skipIf(process.platform === 'win32')('permissions (Windows has none)', () => {
+  let before = 0
+  beforeEach(() => void (before = process.umask(0o022)))
+  afterEach(() => void process.umask(before))
+
+  test('a new session can be read by its owner only', async () => {
+    const { recorder, path } = await startedRecorder()
+    expect(modeOf(path)).toBe(0o600)
     await recorder.dispose()
   })
 
-  test.prop([fc.nat({ max: 20 })], { numRuns: 15 })(
-    'every buffered record is counted, and so is the content',
-    async (buffered) => {
-      const file = join(freshDirectory(), 'file')
-      writeFileSync(file, 'x')
-      const { recorder, warnings } = watchedRecorder({ chatsDir: join(file, 'chats') })
-      for (let i = 0; i < buffered; i++) recorder.recordRewind(i)
-      recorder.recordContent(said('x'))
-      await eventually('the warning', () => warnings.length > 0)
-      expect(warnings.map((warning) => warning.eventsDropped)).toEqual([buffered + 2])
-    },
-  )
+  test.each([
+    [0o600, 0o600],
+    [0o640, 0o640],
+    [0o666, 0o644],
+  ])('a new session with the mode %o has it, less the umask', async (mode, expected) => {
+    const { recorder, path } = await startedRecorder({ mode })
+    expect(modeOf(path)).toBe(expected)
+    await recorder.dispose()
+  })
+
+  test('a session that is resumed keeps its permissions', async () => {
+    const path = await recordedSession()
+    chmodSync(path, 0o664)
+    const recorder = newRecorder({ mode: 0o600 })
+    recorder.initializeForResume(path, 2)
+    recorder.recordContent(said('more'))
+    await recorder.dispose()
+    expect(modeOf(path)).toBe(0o664)
+  })
+
+  test.each([
+    [undefined, 0o600],
+    [0o644, 0o644],
+  ])('a fork has the mode of its recorder, %o', async (mode, expected) => {
+    const config = recorderConfig({ mode: 0o644 })
+    const source = newRecorder(config)
+    source.recordContent(said('first'))
+    const checkpoint = await source.createCheckpoint('here')
+    await source.dispose()
+    const { chatsDir, projectHash, provider, model, workspaceDirs, sessionId } = config
+    const target = {
+      checkpointId: checkpoint.checkpointId,
+      checkpointName: checkpoint.name,
+      source: { sessionId, filePath: pathOf(source) },
+    }
+    const forked = await forkSession(target, {
+      chatsDir,
+      projectHash,
+      provider,
+      model,
+      workspaceDirs,
+      recorder: { mode },
+    })
+    if (!forked.ok) throw new Error(forked.error)
+    expect(modeOf(pathOf(forked.recording))).toBe(expected)
+    await forked.recording.dispose()
+  })
+
+  test.each([
+    [undefined, 0o600, 0o700],
+    [0o640, 0o640, 0o750],
+    [0o666, 0o644, 0o755],
+  ])('the log and the directories of a new run have the mode %o', async (mode, ofLog, ofDirectories) => {
+    const directory = join(freshPath(), 'run')
+    const { recorder } = newRunRecorder({ directory, mode })
+    recorder.append({ kind: 'RunStarted', payload: { workers: [] } })
+    recorder.append(noted('an event'))
+    await recorder.dispose()
+    expect(modeOf(logOf(directory))).toBe(ofLog)
+    expect([directory, join(directory, 'blobs'), join(directory, 'snapshots')].map(modeOf)).toEqual([
+      ofDirectories,
+      ofDirectories,
+      ofDirectories,
+    ])
+  })
 })
+
+test.each([-1, 0o400, 0o1600, 0o066, 1.5, Number.NaN, '600', null])(
+  'an invalid mode, or one that excludes the owner, is refused: %s',
+  (mode) => {
+    const refusal = expect.objectContaining({
+      code: 'ERR_INVALID_ARG_TYPE',
+      message: expect.stringContaining('config.mode must be'),
+    })
+    expect(() => newRecorder({ mode: mode as never })).toThrow(refusal)
+    expect(() => newRunRecorder({ mode: mode as never })).toThrow(refusal)
+  },
+)

@@ -30,7 +30,6 @@ import {
   replaySession,
   said,
   startedRecorder,
-  watchedRecorder,
 } from '../support/recording'
 import { runChild } from '../support/processes'
 
@@ -203,42 +202,6 @@ describe('what is recorded meanwhile', () => {
     ])
   })
 
-  test('waits for a purge that itself waits for another: the order of the calls is the order of the records', async () => {
-    const { recorder, path } = await startedRecorder()
-    const order: number[] = []
-    const note = ({ seq }: Commit) => void order.push(seq)
-    const first = fed()
-    const purges = [recorder.recordSemanticMediaPurgeRows(first.rows, at(0)).then(note)]
-    const between = recorder.enqueue('note', 'between')!
-    purges.push(recorder.recordSemanticMediaPurgeRows(stream([said('b')], turn), at(0)).then(note))
-    const after = recorder.enqueue('note', 'after')!
-    purges.push(
-      recorder.recordSemanticMediaPurgeRows(stream([said('c')], turn), at(0)).then(note),
-      recorder.commit('note', 'last').then(note),
-    )
-    expect([between.seq, after.seq, recorder.getLastEnqueuedSequence(), recorder.getPendingRecordCount()]).toEqual([
-      4, 6, 8, 6,
-    ])
-    first.put(said('a'))
-    first.end()
-    await Promise.all(purges)
-    expect(order).toEqual([3, 5, 7, 8])
-    expect(
-      recordsOf(path)
-        .slice(2)
-        .map(({ seq, payload }) => [seq, payload.history?.[0].blocks[0].text ?? payload]),
-    ).toEqual([
-      [3, 'a'],
-      [4, 'between'],
-      [5, 'b'],
-      [6, 'after'],
-      [7, 'c'],
-      [8, 'last'],
-    ])
-    expect(recorder.getPendingRecordCount()).toBe(0)
-    await recorder.dispose()
-  })
-
   test('moves up with a purge that itself waits, if the one before ends early; and only behind the one that does', async () => {
     for (const [fails, numbers] of [
       [
@@ -276,22 +239,6 @@ describe('what is recorded meanwhile', () => {
       expect(recordsOf(path).map(({ seq }) => seq)).toEqual(recordsOf(path).map((_, index) => index + 1))
       expect(recordsOf(path).at(-1)).toMatchObject({ seq: numbers[2], type: 'note', payload: 2 })
     }
-  })
-
-  test('two purges follow each other, and so does what is flushed after them', async () => {
-    const { recorder, path } = await startedRecorder()
-    const seqs = Promise.all([
-      recorder.recordSemanticMediaPurgeRows(stream([said('a')], turn), at(0)),
-      recorder.recordSemanticMediaPurgeRows(stream([said('b')]), at(0)),
-    ])
-    await recorder.flush()
-    expect((await seqs).map(({ seq }) => seq)).toEqual([3, 4])
-    expect(
-      recordsOf(path)
-        .slice(2)
-        .map(({ payload }) => payload.history[0].blocks[0].text),
-    ).toEqual(['a', 'b'])
-    await recorder.dispose()
   })
 
   test('is compared with what the purge has made of the history', async () => {
@@ -345,22 +292,6 @@ describe.each(ENDS)('a stream that %s', (_, rows, rejection) => {
     expect(warnings).toEqual([])
   })
 
-  test('leaves no file that was not made', async () => {
-    const recorder = newRecorder()
-    const line = recorder.enqueue('note', 1)!
-    await expect(recorder.recordSemanticMediaPurgeRows(rows(900_000), at(1))).rejects.toEqual(rejection)
-    expect([recorder.getFilePath(), recorder.getLastEnqueuedSequence(), recorder.getPendingRecordCount()]).toEqual([
-      null,
-      2,
-      2,
-    ])
-    recorder.recordContent(said('a'))
-    expect(await recorder.waitForCommit(line)).toMatchObject({ seq: 2 })
-    await recorder.dispose()
-    expect(typesOf(pathOf(recorder))).toEqual(['1 session_start', '2 note', '3 content'])
-    expect(readdirSync(dirname(pathOf(recorder)))).toHaveLength(1)
-  })
-
   test('leaves no file that it made, while an event waited for it; a record that makes the file keeps it', async () => {
     for (const maker of [undefined, 'content', 'commit', 'purge'] as const) {
       const recorder = newRecorder()
@@ -388,18 +319,6 @@ describe.each(ENDS)('a stream that %s', (_, rows, rejection) => {
       expect(typesOf(pathOf(recorder)).slice(0, 3)).toEqual(['1 session_start', '2 note', '3 note'])
       expect(recordsOf(pathOf(recorder))).toHaveLength(4)
     }
-  })
-
-  test('lets what has waited move up', async () => {
-    const { recorder, path } = await startedRecorder()
-    const recorded = recorder.recordSemanticMediaPurgeRows(rows(900_000), at(1))
-    const line = recorder.enqueue('note', 1)!
-    const commit = recorder.commit('note', 2)
-    expect(line.seq).toBe(4)
-    await expect(recorded).rejects.toEqual(rejection)
-    expect([(await recorder.waitForCommit(line)).seq, (await commit).seq]).toEqual([3, 4])
-    await recorder.dispose()
-    expect(typesOf(path)).toEqual(['1 session_start', '2 content', '3 note', '4 note'])
   })
 })
 
@@ -519,30 +438,6 @@ describe('a purge', () => {
     }
   })
 
-  test('that is lost for a reason that flushes report rejects those that were called meanwhile, and dispose', async () => {
-    for (const [code, isReported] of [
-      ['EIO', true],
-      ['ENOSPC', false],
-    ] as const) {
-      const failing: RecorderConfig['appendFile'] = async (path, data) => {
-        if (data.includes('second')) throw Object.assign(new Error(`${code}: refused`), { code })
-        appendFileSync(path, data)
-      }
-      const { recorder } = await startedRecorder({ appendFile: failing })
-      const rows = stream([said('x'.repeat(300_000)), said('second'.repeat(100_000))], turn)
-      const recorded = recorder.recordSemanticMediaPurgeRows(rows, at(0))
-      const flushes = [recorder.flush(), (recorder.recordContent(said('waits')), recorder.flush())]
-      // Not ended by dispose: its flush is pending by then.
-      const settled = await Promise.allSettled([recorded, ...flushes])
-      expect(settled.map(({ status }) => status)).toEqual([
-        'rejected',
-        ...(isReported ? ['rejected', 'rejected'] : ['fulfilled', 'fulfilled']),
-      ])
-      if (isReported) for (const one of settled) expect(one).toMatchObject({ reason: { code } })
-      await recorder.flush()
-    }
-  })
-
   test('by a recorder that is not active rejects; arguments of other types throw at once', async () => {
     const { recorder } = await startedRecorder()
     const call = recorder.recordSemanticMediaPurgeRows as (...args: unknown[]) => unknown
@@ -578,36 +473,30 @@ describe('a purge', () => {
     await recorder.dispose().catch(() => {})
   })
 
-  test("whose directory cannot be made rejects with the system's error", async () => {
-    const { recorder, warnings } = watchedRecorder({ chatsDir: '/dev/null/chats' })
-    await expect(recorder.recordSemanticMediaPurgeRows([], at(0))).rejects.toMatchObject({ code: 'ENOTDIR' })
-    expect(warnings).toMatchObject([{ code: 'ENOTDIR' }])
-    await recorder.dispose()
-  })
-
-  test('that the disk refuses is cut off, and the recording ends', async () => {
-    for (const code of ['ENOSPC', 'EIO']) {
-      let fails = false
+  test('that the disk refuses is cut off, and the recording ends; flushes reject as they do for any record', async () => {
+    for (const [code, isReported] of [
+      ['ENOSPC', false],
+      ['EIO', true],
+    ] as const) {
       const failing: RecorderConfig['appendFile'] = async (path, data) => {
-        if (fails && data.includes('second')) throw Object.assign(new Error(`${code}: refused`), { code })
+        if (data.includes('second')) throw Object.assign(new Error(`${code}: refused`), { code })
         appendFileSync(path, data)
       }
       const { recorder, path, warnings } = await startedRecorder({ appendFile: failing })
       const bytes = readFileSync(path)
-      fails = true
-      const recorded = recorder.recordSemanticMediaPurgeRows(
-        stream([said('x'.repeat(300_000)), said('second'.repeat(100_000))]),
-        at(0),
-      )
-      const line = recorder.enqueue('note', 1)
-      const waiting = recorder.waitForCommit(line)
-      waiting.catch(() => {})
-      await expect(recorded).rejects.toMatchObject({ code, message: `${code}: refused` })
-      await expect(waiting).rejects.toMatchObject({ code })
+      const rows = stream([said('x'.repeat(300_000)), said('second'.repeat(100_000))], turn)
+      const recorded = recorder.recordSemanticMediaPurgeRows(rows, at(0))
+      const flush = recorder.flush()
+      const waiting = recorder.waitForCommit(recorder.enqueue('note', 1))
+      // Not ended by dispose: its flush is pending by then.
+      const settled = await Promise.allSettled([recorded, waiting, flush, recorder.flush()])
+      const rejected = { status: 'rejected', reason: { code } }
+      const flushed = isReported ? rejected : { status: 'fulfilled' }
+      expect(settled).toMatchObject([rejected, rejected, flushed, flushed])
       expect(readFileSync(path)).toEqual(bytes)
       expect(warnings).toMatchObject([{ code, eventsDropped: 2 }])
       expect(recorder.enqueue('note', 2)).toBeNull()
-      await recorder.dispose().catch(() => {})
+      await recorder.dispose()
     }
   })
 

@@ -2,29 +2,18 @@
 import { appendFileSync, existsSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fc, test } from '../support/property'
-import { afterEach, beforeEach, describe, expect, vi } from 'vitest'
+import { describe, expect } from 'vitest'
 import {
-  type Recorder,
   eventually,
   freshDirectory,
   linesOf,
   newRecorder,
-  pathOf,
   recordedSession,
   recordsOf,
   replaySession,
   said,
   watchedRecorder,
 } from '../support/recording'
-
-/** Opens the file as a CLI does to resume: replay, then record from its lastSeq. */
-async function resume(path: string): Promise<Recorder> {
-  const replayed = await replaySession(path)
-  if (!replayed.ok) throw new Error(replayed.error)
-  const recorder = newRecorder()
-  recorder.initializeForResume(path, replayed.lastSeq)
-  return recorder
-}
 
 describe('the next record', () => {
   test('has the seq after lastSeq, in the same file, without a second session_start', async () => {
@@ -208,46 +197,6 @@ describe('the end of the file', () => {
     },
   )
 
-  test('a complete record without its newline is kept: the replay has it and the next one', async () => {
-    const path = await recordedSession()
-    truncateSync(path, statSync(path).size - 1)
-    const recorder = await resume(path)
-    recorder.recordContent(said('second'))
-    await recorder.dispose()
-    expect(await replaySession(path)).toMatchObject({
-      ok: true,
-      history: [said('first'), said('second')],
-      lastSeq: 3,
-      eventCount: 3,
-      warnings: [],
-    })
-  })
-
-  test('a torn line: the replay warns of that one line and has everything else', async () => {
-    const path = await recordedSession()
-    appendFileSync(path, '{"v":1,"seq":3,"ts":"2026-02-11T16:00:00.000Z","type":"content","payl')
-    const recorder = await resume(path)
-    for (const text of ['a', 'b']) recorder.recordContent(said(text))
-    await recorder.dispose()
-    const replayed = await replaySession(path)
-    expect(replayed).toMatchObject({
-      ok: true,
-      history: [said('first'), said('a'), said('b')],
-      lastSeq: 4,
-      eventCount: 4,
-    })
-    expect(replayed.warnings[0]).toBe('Line 3: failed to parse JSON')
-  })
-
-  test('torn inside a character of several bytes', async () => {
-    const path = await recordedSession()
-    appendFileSync(path, Buffer.from('{"v":1,"seq":3,"ts":"€').subarray(0, -1))
-    const recorder = await resume(path)
-    recorder.recordContent(said('€'))
-    await recorder.dispose()
-    expect(await replaySession(path)).toMatchObject({ ok: true, history: [said('first'), said('€')], lastSeq: 3 })
-  })
-
   test('an empty file gets the records and nothing else', async () => {
     const path = join(freshDirectory(), 'session.jsonl')
     writeFileSync(path, '')
@@ -272,60 +221,9 @@ describe('the end of the file', () => {
     expect(warnings).toMatchObject([{ code: 'ENOENT', filePath: path, eventsDropped: 1 }])
     expect(existsSync(path)).toBe(false)
   })
-
-  test('records that another process appends in between stay, in the order of the appends', async () => {
-    const path = await recordedSession()
-    const recorder = newRecorder()
-    recorder.initializeForResume(path, 2)
-    const foreign = (n: number): string =>
-      `{"v":1,"seq":${n},"ts":"","type":"content","payload":{"content":{"speaker":"tool","blocks":[],"n":${n}}}}\n`
-    appendFileSync(path, foreign(100))
-    recorder.recordContent(said('ours'))
-    await recorder.flush()
-    appendFileSync(path, foreign(101))
-    recorder.recordContent(said('ours again'))
-    await recorder.dispose()
-    expect(recordsOf(path).map((record) => record.seq)).toEqual([1, 2, 100, 3, 101, 4])
-    expect(linesOf(path)[2] + '\n').toBe(foreign(100))
-  })
 })
 
 describe('resume after resume', () => {
-  test('three cycles: one session_start, seq increasing by one, all content, and no warnings', async () => {
-    const path = await recordedSession()
-    for (const cycle of ['one', 'two', 'three']) {
-      const recorder = await resume(path)
-      recorder.recordContent(said(cycle))
-      recorder.recordSessionEvent('info', `cycle ${cycle}`)
-      await recorder.dispose()
-    }
-    const records = recordsOf(path)
-    expect(records.map((record) => record.seq)).toEqual([1, 2, 3, 4, 5, 6, 7, 8])
-    expect(records.filter((record) => record.type === 'session_start')).toHaveLength(1)
-    expect(await replaySession(path, 'a3f5c1')).toMatchObject({
-      ok: true,
-      history: ['first', 'one', 'two', 'three'].map((text) => said(text)),
-      lastSeq: 8,
-      warnings: [],
-    })
-  })
-
-  test('a session_event is only in sessionEvents, even after a resume', async () => {
-    const first = newRecorder()
-    first.recordSessionEvent('warning', 'early')
-    first.recordContent(said('first'))
-    await first.dispose()
-    const recorder = await resume(pathOf(first))
-    recorder.recordSessionEvent('error', 'late')
-    await recorder.dispose()
-    const replayed = await replaySession(pathOf(first))
-    expect(replayed).toMatchObject({ ok: true, history: [said('first')] })
-    expect(replayed.ok && replayed.sessionEvents).toEqual([
-      { severity: 'warning', message: 'early' },
-      { severity: 'error', message: 'late' },
-    ])
-  })
-
   test('a recorder that was never disposed of and its successor lose nothing', async () => {
     const path = await recordedSession()
     const forgotten = newRecorder()
@@ -342,98 +240,4 @@ describe('resume after resume', () => {
       expect(notes.filter((i) => i % 2 === parity)).toEqual(Array.from({ length: 150 }, (_, i) => 2 * i + parity))
     await Promise.all([forgotten.dispose(), successor.dispose()])
   })
-})
-
-describe('golden sessions: the bytes that are recorded, and their replay', () => {
-  const START =
-    '{"v":1,"seq":1,"ts":"2026-02-11T16:00:00.000Z","type":"session_start","payload":{"sessionId":"gold","projectHash":"a3f5c1","workspaceDirs":["/w"],"provider":"p","model":"m","startTime":"2026-02-11T16:00:00.000Z"}}\n'
-  const line = (seq: number, type: string, payload: string): string =>
-    `{"v":1,"seq":${seq},"ts":"2026-02-11T16:00:00.000Z","type":"${type}","payload":${payload}}\n`
-  const content = (seq: number, text: string): string =>
-    line(seq, 'content', `{"content":{"speaker":"human","blocks":[{"type":"text","text":"${text}"}]}}`)
-  const compressed = (seq: number, text: string): string =>
-    line(
-      seq,
-      'compressed',
-      `{"summary":{"speaker":"ai","blocks":[{"type":"text","text":"${text}"}]},"itemsCompressed":2}`,
-    )
-
-  beforeEach(() => void vi.useFakeTimers({ now: Date.UTC(2026, 1, 11, 16), toFake: ['Date'] }))
-  afterEach(() => void vi.useRealTimers())
-
-  type Part = (recorder: Recorder) => void
-  const say =
-    (...texts: string[]): Part =>
-    (recorder) =>
-      texts.forEach((text) => recorder.recordContent(said(text)))
-  const compress =
-    (text: string): Part =>
-    (recorder) =>
-      recorder.recordCompressed(said(text, 'ai'), 2)
-
-  /** The first part is a new session, each further one a resume of it. */
-  async function recordedInParts(parts: Part[][]): Promise<string> {
-    const chatsDir = freshDirectory()
-    let path: string | undefined
-    for (const part of parts) {
-      const recorder =
-        path === undefined
-          ? newRecorder({ chatsDir, sessionId: 'gold', workspaceDirs: ['/w'], provider: 'p', model: 'm' })
-          : await resume(path)
-      for (const step of part) step(recorder)
-      path = pathOf(recorder)
-      await recorder.dispose()
-    }
-    return path!
-  }
-
-  async function expectGolden(parts: Part[][], file: string, history: ReturnType<typeof said>[]): Promise<void> {
-    const path = await recordedInParts(parts)
-    expect(readFileSync(path, 'utf8')).toBe(file)
-    const count = file.split('\n').length - 1
-    expect(await replaySession(path, 'a3f5c1')).toEqual({
-      ok: true,
-      history,
-      lastSeq: count,
-      eventCount: count,
-      warnings: [],
-      sessionEvents: [],
-      sequenceCorrupt: false,
-      checkpoints: [],
-      metadata: {
-        sessionId: 'gold',
-        projectHash: 'a3f5c1',
-        provider: 'p',
-        model: 'm',
-        workspaceDirs: ['/w'],
-        startTime: '2026-02-11T16:00:00.000Z',
-      },
-    })
-  }
-
-  test('new', () => expectGolden([[say('a', 'b')]], START + content(2, 'a') + content(3, 'b'), [said('a'), said('b')]))
-
-  test('resumed', () =>
-    expectGolden([[say('a')], [say('b')]], START + content(2, 'a') + content(3, 'b'), [said('a'), said('b')]))
-
-  test('with a compression', () =>
-    expectGolden(
-      [[say('a', 'b'), compress('ab'), say('c')]],
-      START + content(2, 'a') + content(3, 'b') + compressed(4, 'ab') + content(5, 'c'),
-      [said('ab', 'ai'), said('c')],
-    ))
-
-  test('resumed several times', () =>
-    expectGolden(
-      [[say('a')], [say('b')], [say('c')], [say('d')]],
-      START + ['a', 'b', 'c', 'd'].map((text, i) => content(2 + i, text)).join(''),
-      ['a', 'b', 'c', 'd'].map((text) => said(text)),
-    ))
-
-  test('resumed, compressed, resumed', () =>
-    expectGolden(
-      [[say('a')], [say('b'), compress('ab')], [say('c')]],
-      START + content(2, 'a') + content(3, 'b') + compressed(4, 'ab') + content(5, 'c'),
-      [said('ab', 'ai'), said('c')],
-    ))
 })

@@ -134,64 +134,6 @@ async function expectModelled(path: string, list: Act[]): Promise<void> {
 }
 
 describe('values', () => {
-  test.prop([fc.array(anyItem, { minLength: 1, maxLength: 8 })], runs(80))(
-    'any content is replayed deep-equal, including unknown fields and key order',
-    async (items) => {
-      const { history, warnings } = await replayOf(await recorded(items.map((item) => (r) => r.recordContent(item))))
-      expectSame(history, items.map(asJson))
-      expect(history.map((item) => JSON.stringify(item))).toEqual(items.map((item) => JSON.stringify(item)))
-      expect(warnings).toEqual([])
-    },
-  )
-
-  test.prop([fc.array(fc.jsonValue({ maxDepth: 6 }), { minLength: 1, maxLength: 8 })], runs(80))(
-    'any JSON value as a payload is in its line as JSON.stringify writes it',
-    async (payloads) => {
-      const path = await recorded([
-        (r) => r.recordContent(said('x')),
-        ...payloads.map(
-          (payload): Step =>
-            (r) =>
-              r.enqueue('note', payload),
-        ),
-      ])
-      const lines = linesOf(path).slice(2)
-      expect(lines).toHaveLength(payloads.length)
-      for (const [i, payload] of payloads.entries())
-        expect(`${lines[i]}\n`).toBe(lineText(i + 3, JSON.parse(lines[i]!).ts, 'note', payload))
-    },
-  )
-
-  test.prop([fc.array(fc.tuple(anyString, anyString), { minLength: 1, maxLength: 8 })], runs(80))(
-    'any text is replayed from one line, even with lone surrogates and line separators',
-    async (texts) => {
-      const items = texts.map(
-        ([text, id]): Content => ({
-          speaker: 'ai',
-          blocks: [
-            { type: 'text', text },
-            { type: 'tool_call', id, name: text, parameters: { [text]: id } },
-          ],
-        }),
-      )
-      const path = await recorded(items.map((item) => (r) => r.recordContent(item)))
-      const bytes = readFileSync(path)
-      expect(bytes.filter((byte) => byte === 10).length).toBe(items.length + 1)
-      expect(bytes.includes('\u2028') || bytes.includes('\u2029')).toBe(false)
-      expectSame((await replayOf(path)).history, items)
-    },
-  )
-
-  test.prop([fc.array(fc.double(), { minLength: 1, maxLength: 20 })], runs(60))(
-    'any number is written as JSON writes it',
-    async (numbers) => {
-      const [, , record] = recordsOf(
-        await recorded([(r) => r.recordContent(said('x')), (r) => r.enqueue('note', { numbers })]),
-      )
-      expectSame(record!.payload.numbers, asJson(numbers))
-    },
-  )
-
   test.prop([fc.integer({ min: 1, max: 2500 }), fc.boolean()], runs(20))(
     'any depth that JSON.stringify supports',
     async (depth, arrays) => {
@@ -261,50 +203,6 @@ describe('sessions', () => {
       expect(records.filter((record) => record.type === 'session_start')).toHaveLength(1)
     },
   )
-
-  test.prop([fc.integer({ min: 1, max: 150 })], runs(20))('n contents are n items', async (count) => {
-    const items = Array.from({ length: count }, (_, i) => said(String(i)))
-    expect((await replayOf(await recorded(items.map((item) => (r) => r.recordContent(item))))).history).toEqual(items)
-  })
-
-  test.prop([acts, anyItem, fc.array(anyItem, { maxLength: 6 })], runs(40))(
-    'a compression leaves its summary and the items after it, whatever was before',
-    async (before, summary, after) => {
-      const path = await recorded([
-        ...before.map(({ step }) => step),
-        (r) => r.recordCompressed(summary, 1),
-        ...after.map(
-          (item): Step =>
-            (r) =>
-              r.recordContent(item),
-        ),
-      ])
-      expectSame((await replayOf(path)).history, [summary, ...after].map(asJson))
-    },
-  )
-
-  test.prop([fc.integer({ min: 1, max: 12 }), fc.nat({ max: 20 })], runs(40))(
-    'a rewind by n of m items leaves max(0, m − n)',
-    async (count, removed) => {
-      const items = Array.from({ length: count }, (_, i) => said(String(i)))
-      const path = await recorded([
-        ...items.map(
-          (item): Step =>
-            (r) =>
-              r.recordContent(item),
-        ),
-        (r) => r.recordRewind(removed),
-      ])
-      expect((await replayOf(path)).history).toEqual(items.slice(0, Math.max(0, count - removed)))
-    },
-  )
-
-  test.prop([acts], runs(30))('a replay changes nothing: a second one has the same result', async (list) => {
-    const path = await recorded(list.map(({ step }) => step))
-    const before = readFileSync(path)
-    expectSame(await replayOf(path), await replayOf(path))
-    expect(readFileSync(path).equals(before)).toBe(true)
-  })
 
   test.prop([anyEvents], runs(60))(
     'whatever is enqueued, known, unknown or malformed, is one record in its place',
@@ -381,23 +279,6 @@ describe('calls in any order', () => {
         Array.from({ length: sent }, (_, i) => i),
       )
       for (const record of notes) expect(record.seq).toBe(record.payload.i + 3)
-    },
-  )
-
-  test.prop([fc.array(fc.nat({ max: 2 }), { maxLength: 80 })], runs(30))(
-    'concurrent recorders do not affect each other',
-    async (turns) => {
-      const recorders = [0, 1, 2].map((n) => newRecorder({ sessionId: `session ${n}` }))
-      for (const recorder of recorders) recorder.recordContent(said(recorder.getSessionId()))
-      for (const [i, n] of turns.entries()) recorders[n]!.enqueue('note', { i })
-      await Promise.all(recorders.map((recorder) => recorder.dispose()))
-      for (const [n, recorder] of recorders.entries()) {
-        const records = recordsOf(pathOf(recorder))
-        expect(records.map((record) => record.seq)).toEqual(records.map((_, i) => i + 1))
-        expect(records.slice(2).map((record) => record.payload.i)).toEqual(
-          [...turns.keys()].filter((i) => turns[i] === n),
-        )
-      }
     },
   )
 })

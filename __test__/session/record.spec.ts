@@ -1,21 +1,22 @@
 /** Rules 1 and 2, and the bytes of section 1: the form of a line, which is what `JSON.stringify` would write. */
-import { existsSync, readFileSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { fc, test } from '../support/property'
-import { describe, expect, vi } from 'vitest'
+import { describe, expect, vi, afterEach } from 'vitest'
 import {
   type Recorder,
   lineText,
   linesOf,
   newRecorder,
   pathOf,
-  readSessionHeader,
   recordedSession,
   recorderConfig,
   recordsOf,
   replaySession,
   said,
   SessionRecordingService,
+  type Content,
+  freshDirectory,
 } from '../support/recording'
 
 /** Records events after a first content, and closes. Resolves to the lines after the first two. */
@@ -60,77 +61,6 @@ describe('the envelope', () => {
     }
   })
 
-  test('every line has the keys v, seq, ts, type, payload in this order, and seq counts from 1', async () => {
-    const recorder = newRecorder()
-    recorder.recordSessionEvent('info', 'before')
-    recorder.recordContent(said('hello'))
-    recorder.recordProviderSwitch('openai', 'model-2')
-    recorder.recordDirectoriesChanged(['/x'])
-    await recorder.dispose()
-    const records = recordsOf(pathOf(recorder))
-    for (const [i, record] of records.entries()) {
-      expect(Object.keys(record)).toEqual(['v', 'seq', 'ts', 'type', 'payload'])
-      expect([record.v, record.seq]).toEqual([1, i + 1])
-      expect(new Date(record.ts).toISOString()).toBe(record.ts)
-    }
-    expect(records.map((record) => record.type)).toEqual([
-      'session_start',
-      'session_event',
-      'content',
-      'provider_switch',
-      'directories_changed',
-    ])
-  })
-
-  test('the method of each event writes exactly its payload', async () => {
-    const lines = await recorded((recorder) => {
-      recorder.recordContent(said('x'))
-      recorder.recordCompressed(said('sum', 'ai'), 12)
-      recorder.recordRewind(1.5)
-      recorder.recordProviderSwitch('p2', 'm2')
-      recorder.recordSessionEvent('warning', 'careful')
-      recorder.recordDirectoriesChanged(['/a', '/b'])
-    })
-    const expected: [string, unknown][] = [
-      ['content', { content: said('x') }],
-      ['compressed', { summary: said('sum', 'ai'), itemsCompressed: 12 }],
-      ['rewind', { itemsRemoved: 1.5 }],
-      ['provider_switch', { provider: 'p2', model: 'm2' }],
-      ['session_event', { severity: 'warning', message: 'careful' }],
-      ['directories_changed', { directories: ['/a', '/b'] }],
-    ]
-    expect(lines.map((line) => `${line}\n`)).toEqual(
-      expected.map(([type, payload], i) => lineText(3 + i, JSON.parse(lines[i]!).ts, type, payload)),
-    )
-  })
-
-  test('the header of a recorded file is the config and the start time', async () => {
-    const path = await recordedSession({ sessionId: 'head', workspaceDirs: [] })
-    const [start] = recordsOf(path)
-    expect(await readSessionHeader(path)).toEqual({
-      sessionId: 'head',
-      projectHash: 'a3f5c1',
-      workspaceDirs: [],
-      provider: 'anthropic',
-      model: 'model-1',
-      startTime: start!.ts,
-    })
-  })
-
-  test('a type with quotes, separators or a lone surrogate in it is still one line', async () => {
-    const types = [
-      'say "hi"',
-      'back\\slash',
-      'line\nbreak',
-      'half \ud83d',
-      '\udc00\ud800',
-      '\u2028type\u2029',
-      '__proto__',
-      'x-usage',
-    ]
-    await expectStringified(types.map((type) => [type, { n: 1 }]))
-  })
-
   const special = fc.constantFrom(0x2028, 0x2029, 0x22, 0x5c, 0x0a, 0x00, 0xfeff)
   const codeUnits = fc.array(
     fc.oneof(fc.integer({ min: 0, max: 0xffff }), fc.integer({ min: 0xd800, max: 0xdfff }), special),
@@ -142,20 +72,6 @@ describe('the envelope', () => {
       await expectStringified([[String.fromCharCode(...units), { n: 1 }]])
     },
   )
-
-  test('a type that the addon does not know leaves the rest of the session readable', async () => {
-    const recorder = newRecorder()
-    recorder.recordContent(said('a'))
-    recorder.enqueue('token_usage', { in: 3, out: 4 })
-    recorder.enqueue('content', { content: said('b') })
-    await recorder.dispose()
-    const replayed = await replaySession(pathOf(recorder))
-    expect(replayed).toMatchObject({
-      ok: true,
-      history: [said('a'), said('b')],
-      warnings: ["Line 3: unknown event type 'token_usage', skipping"],
-    })
-  })
 })
 
 describe('a payload is written as JSON.stringify writes it', () => {
@@ -360,5 +276,167 @@ describe('the moment of enqueue', () => {
       null,
       config.sessionId,
     ])
+  })
+})
+
+const ANY_TYPE = fc.constantFrom(
+  'content',
+  'session_metadata',
+  'session_named',
+  'rewind',
+  'note',
+  'checkpoint_created',
+  'émoji 🎞',
+)
+
+afterEach(() => void vi.useRealTimers())
+
+describe('a returned record', () => {
+  test.prop(
+    [
+      fc.array(
+        fc.tuple(
+          ANY_TYPE,
+          fc.jsonValue().map((value) => ({ value })),
+        ),
+        { maxLength: 20 },
+      ),
+    ],
+    { numRuns: 60 },
+  )('is the one in the file, its keys in the same order', async (events) => {
+    const recorder = newRecorder()
+    const returned = events.map(([type, payload]) => recorder.enqueue(type, payload)!)
+    recorder.recordContent(said('the end'))
+    await recorder.dispose()
+    const inFile = recordsOf(pathOf(recorder)).slice(1, -1)
+    expect(returned.map((record) => JSON.parse(JSON.stringify(record)))).toEqual(inFile)
+    for (const [i, record] of returned.entries()) {
+      expect(Object.keys(record)).toEqual(['v', 'seq', 'ts', 'type', 'payload'])
+      expect(record.payload).toBe(events[i]![1])
+    }
+  })
+
+  test.prop(
+    [fc.oneof(fc.double(), fc.integer({ min: -9e15, max: 9e15 }), fc.constantFrom(8.64e15, -8.64e15, 8.7e15, -8.7e15))],
+    { numRuns: 60 },
+  )('has the time that the file has, whatever the clock shows', async (now) => {
+    const recorder = newRecorder()
+    recorder.recordContent(said('x'))
+    const clock = vi.spyOn(Date, 'now').mockReturnValue(now)
+    const { ts } = recorder.enqueue('note', {})!
+    clock.mockRestore()
+    await recorder.dispose()
+    expect(ts).toBe(recordsOf(pathOf(recorder))[2]!.ts)
+  })
+
+  test('keeps its number when a resume renumbers what was buffered', async () => {
+    const path = await recordedSession()
+    const recorder = newRecorder()
+    const buffered = recorder.enqueue('note', {})!
+    recorder.initializeForResume(path, 41)
+    const next = recorder.enqueue('note', {})!
+    await recorder.dispose()
+    expect([buffered.seq, next.seq]).toEqual([2, 43])
+    expect(
+      recordsOf(path)
+        .slice(-2)
+        .map((record) => record.seq),
+    ).toEqual([42, 43])
+  })
+
+  test('is null when the recorder was disposed, has failed, or cannot create its file', async () => {
+    const disposed = newRecorder()
+    await disposed.dispose()
+    expect(disposed.enqueue('content', { content: said('x') })).toBeNull()
+    const file = join(freshDirectory(), 'file')
+    writeFileSync(file, '')
+    const failing = newRecorder({ chatsDir: join(file, 'chats') })
+    expect(failing.enqueue('note', {})).not.toBeNull()
+    expect(failing.enqueue('content', { content: said('x') })).toBeNull()
+    expect(failing.enqueue('content', { content: said('y') })).toBeNull()
+    await failing.dispose()
+  })
+})
+
+describe('methods without their object', () => {
+  const names = Object.getOwnPropertyNames(SessionRecordingService.prototype).filter(
+    (name) => name !== 'constructor',
+  ) as (keyof Recorder)[]
+
+  test('each of them is a bound, writable, configurable and not enumerable property', () => {
+    const recorder = newRecorder()
+    expect(names.length).toBeGreaterThan(20)
+    for (const name of names) {
+      const property = Object.getOwnPropertyDescriptor(recorder, name)
+      expect(property, name).toMatchObject({
+        value: expect.any(Function),
+        writable: true,
+        configurable: true,
+        enumerable: false,
+      })
+    }
+    expect(Object.keys(recorder)).toEqual([])
+  })
+
+  test('record as on the object', async () => {
+    const recorder = newRecorder({ cwd: '/home/ada' })
+    const loose = Object.fromEntries(names.map((name) => [name, recorder[name]])) as unknown as Recorder
+    const fork = { parentSessionId: 'p', parentSequence: 3, checkpointId: 'c', checkpointName: 'before' }
+    loose.recordContent(said('x'))
+    loose.recordCompressed(said('sum', 'ai'), 1)
+    loose.recordRewind(1)
+    loose.recordProviderSwitch('p2', 'm2')
+    loose.recordSessionEvent('info', 'noted')
+    loose.recordDirectoriesChanged(['/a'])
+    loose.recordSessionMetadata('A title')
+    loose.recordSessionFork(fork)
+    loose.enqueue('note', {})
+    loose.onCommitWatermark(() => {})()
+    const { publish, finalize } = loose.prepareContentBatch([])
+    publish()
+    finalize()
+    await loose.flush()
+    expect(await loose.commit('note', 1)).toMatchObject({ seq: 11 })
+    expect(await loose.waitForCommitSequence(loose.getLastEnqueuedSequence())).toMatchObject({ seq: 11 })
+    expect([loose.getSessionMetadataTitle(), loose.isActive()]).toEqual(['A title', true])
+    expect([loose.getSessionId(), loose.getProjectHash()]).toEqual([recorderConfig().sessionId, 'a3f5c1'])
+    expect([loose.ownsLockFor(loose.getSessionId()), loose.getOwnedLockHandle()]).toEqual([false, null])
+    expect(loose.getFilePath()!.startsWith(loose.getChatsDir())).toBe(true)
+    await loose.dispose()
+    expect(
+      recordsOf(pathOf(recorder))
+        .map(({ type }) => type)
+        .join(),
+    ).toBe(
+      'session_start,content,compressed,rewind,provider_switch,session_event,directories_changed,session_metadata,session_forked,note,note',
+    )
+  })
+
+  test('an override of a subclass is bound, and is called by other methods', async () => {
+    class Shouting extends SessionRecordingService<Content> {
+      readonly seen: string[] = []
+      override enqueue(type: string, payload: unknown) {
+        this.seen.push(type)
+        return super.enqueue(type, payload)
+      }
+      override recordContent(content: Content) {
+        super.recordContent({ ...content, speaker: 'ai' })
+      }
+    }
+    const recorder = new Shouting(recorderConfig())
+    const { recordContent, recordRewind } = recorder
+    recordContent(said('x'))
+    recordRewind(0)
+    await recorder.dispose()
+    expect(recorder.seen).toEqual(['content', 'rewind'])
+    expect(recordsOf(pathOf(recorder))[1]!.payload.content.speaker).toBe('ai')
+  })
+
+  test('a method that is replaced on the instance is used', async () => {
+    const recorder = newRecorder()
+    recorder.recordContent(said('x'))
+    const flush = vi.spyOn(recorder, 'flush')
+    await recorder.dispose()
+    expect(flush).toHaveBeenCalledTimes(1)
   })
 })

@@ -65,13 +65,6 @@ describe('a tool call that is torn behind a record inside it', () => {
     },
     60_000,
   )
-
-  test('the example of the report', async () => {
-    const torn = `${envelope(3, call({ rec: record, x: 'lo' })).split('"x":"lo')[0]}"x":"lo`
-    const { receipt, lines } = await repaired(text(START, ONE, torn, LAST))
-    expect(lines).toEqual([START, ONE, LAST])
-    expect(receipt).toMatchObject({ records: 3, recovered: 0, lostBytes: torn.length })
-  })
 })
 
 describe('a record that begins where a fragment breaks off', () => {

@@ -179,14 +179,6 @@ describe('a session that is resumed with a cursor', () => {
     await recording.dispose()
   })
 
-  test('has mapped items', async () => {
-    const directory = projectOf({ 'session-1.jsonl': three })
-    const map = (one: IContent): IContent => ({ ...one, speaker: 'ai' })
-    const { recording, session: held } = await resumed(directory, { map })
-    expect(await rowsOf(held, { from: -1 })).toStrictEqual([item('ai', 'c')])
-    await recording.dispose()
-  })
-
   test('can be reconciled with the live history: what the file has is not recorded again', async () => {
     const directory = projectOf({ 'session-1.jsonl': three })
     const { recording, session: held } = await resumed(directory)
@@ -200,13 +192,6 @@ describe('a session that is resumed with a cursor', () => {
     await recording.dispose()
     const replayed = await replaySession(join(directory, 'session-1.jsonl'), PROJECT_HASH, { strict: true })
     expect(replayed.ok && textsOf(replayed.history)).toStrictEqual(['a', 'b', 'd'])
-  })
-
-  test('wants nothing but a cursor', () => {
-    for (const history of ['array', true, null])
-      expect(() => resumeSession(requestOf('.', { history } as never))).toThrow(
-        "request.history must be 'cursor', if it is given",
-      )
   })
 })
 

@@ -1,5 +1,5 @@
 /** Sessions of sub-agents: in no list and behind no reference unless asked for, deleted with their parents. And sessions that can't be read, as data. */
-import { readdirSync, writeFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { fc, test } from '../support/property'
 import { describe, expect } from 'vitest'
@@ -15,10 +15,10 @@ import {
   resolveSessionRef,
   resumeSession,
 } from '../../index.js'
-import type { ResumeRequest, SessionKind } from '../../index.js'
-import { PROJECT_HASH, content, session, start } from '../support/session-file.js'
-import { projectOf } from '../support/project-files.js'
-import { checkpoint, expectNoLock, sessionWith } from '../support/project-files.js'
+import type { SessionKind } from '../../index.js'
+import { PROJECT_HASH, content, session } from '../support/session-file.js'
+import { requestOf } from '../support/resuming'
+import { checkpoint, expectNoLock, projectOf, sessionWith } from '../support/project-files.js'
 
 const BOTH: SessionKind[] = ['main', 'subagent']
 
@@ -30,18 +30,8 @@ const textOf = (sessionId: string, more: Record<string, unknown> = {}): string =
 const subagent = (sessionId: string, parentSessionId?: string): string =>
   textOf(sessionId, { kind: 'subagent', ...(parentSessionId !== undefined && { parentSessionId }) })
 
-const request = (chatsDir: string, continueRef: string, more: Partial<ResumeRequest> = {}): ResumeRequest => ({
-  continueRef,
-  projectHash: PROJECT_HASH,
-  chatsDir,
-  currentProvider: 'p',
-  currentModel: 'm',
-  workspaceDirs: [],
-  ...more,
-})
-
 async function resumedId(chatsDir: string, continueRef: string, kinds?: SessionKind[]): Promise<string> {
-  const resumed = await resumeSession(request(chatsDir, continueRef, { kinds }))
+  const resumed = await resumeSession(requestOf(chatsDir, continueRef, { kinds }))
   if (!resumed.ok) return `${resumed.code}: ${resumed.error}`
   await resumed.recording.dispose()
   return resumed.metadata.sessionId
@@ -109,7 +99,7 @@ describe('a session of a sub-agent', () => {
     expect(() => describeSessions('x', wrong)).toThrow(/options\.kinds\[1\]/)
     expect(() => listContinueTargets('x', 'h', wrong)).toThrow(/options\.kinds\[1\]/)
     expect(() => deleteSession('r', 'x', 'h', wrong)).toThrow(/options\.kinds\[1\]/)
-    expect(() => resumeSession(request('x', 'r', wrong))).toThrow(/request\.kinds\[1\]/)
+    expect(() => resumeSession(requestOf('x', 'r', wrong))).toThrow(/request\.kinds\[1\]/)
   })
 })
 
@@ -199,25 +189,6 @@ describe('a session that can not be read', () => {
       'session-2.jsonl': textOf('bad-start', { startTime: 7 }),
     })
 
-  test('is data: path, id if there is one, and reason', async () => {
-    const chatsDir = project()
-    const damaged = {
-      filePath: join(chatsDir, torn),
-      reason: 'Missing or corrupt session_start event: first line is not valid JSON',
-    }
-    const unusable = {
-      filePath: join(chatsDir, 'session-2.jsonl'),
-      sessionId: 'bad-start',
-      reason: 'Invalid session_start: missing or malformed required fields',
-    }
-    expect((await listSessions(chatsDir)).unreadable).toEqual([unusable, damaged])
-    expect((await describeSessions(chatsDir)).unreadable).toEqual([unusable, damaged])
-    expect((await listContinueTargets(chatsDir, PROJECT_HASH)).skipped).toEqual([unusable, damaged])
-    expect((await listSessions(join(chatsDir, 'none'))).unreadable).toEqual([
-      { filePath: join(chatsDir, 'none'), reason: expect.stringMatching(/^ENOENT/) },
-    ])
-  })
-
   test('is what a reference is told that fits nothing else', async () => {
     const chatsDir = project()
     const reason = 'Missing or corrupt session_start event: first line is not valid JSON'
@@ -234,27 +205,6 @@ describe('a session that can not be read', () => {
     expect(await resumedId(chatsDir, 'read')).toBe('readable')
   })
 
-  test('is also told where there is no other session', async () => {
-    const chatsDir = projectOf({ [torn]: 'no session\n' })
-    expect(await resumedId(chatsDir, 'deadbeef')).toBe(
-      "ReplayFailed: Session deadbeef can't be read: Missing or corrupt session_start event: first line is not valid JSON",
-    )
-    expect(await resumedId(chatsDir, '1')).toMatch(
-      /^NoSessions: No sessions found for this project; skipped unreadable recordings: /,
-    )
-    expect(await deleteSession('deadbeef', chatsDir, PROJECT_HASH, { exact: true })).toEqual({
-      ok: false,
-      code: 'NotFound',
-      error: 'Session not found: deadbeef',
-      unreadable: [
-        {
-          filePath: join(chatsDir, torn),
-          reason: 'Missing or corrupt session_start event: first line is not valid JSON',
-        },
-      ],
-    })
-  })
-
   test('is found by the resolvers too, if they are given what was skipped', async () => {
     const { targets, skipped } = await listContinueTargets(project(), PROJECT_HASH)
     expect(resolveContinueRef('bad-start', targets)).toMatchObject({ code: 'NotFound' })
@@ -264,25 +214,5 @@ describe('a session that can not be read', () => {
     expect(resolveSessionRef('1', [], skipped)).toMatchObject({ code: 'NoSessions' })
     expect(resolveSessionRef('', [], skipped)).toMatchObject({ code: 'NotFound' })
     expect(() => resolveSessionRef('x', [], [{}] as never)).toThrow(/unreadable\[0\]\.filePath must be a string/)
-  })
-})
-
-test('an exact deletion says that a session is not there, also where there is none at all', async () => {
-  const chatsDir = projectOf({})
-  expect(await deleteSession('gone', chatsDir, PROJECT_HASH, { exact: true })).toEqual({
-    ok: false,
-    code: 'NotFound',
-    error: 'Session not found: gone',
-  })
-  expect(await deleteSession('gone', join(chatsDir, 'none'), PROJECT_HASH, { exact: true })).toEqual({
-    ok: false,
-    code: 'NotFound',
-    error: 'Session not found: gone',
-  })
-  writeFileSync(join(chatsDir, 'session-1.jsonl'), session(start()))
-  expect(await deleteSession('gone', chatsDir, 'another-project', { exact: true })).toEqual({
-    ok: false,
-    code: 'NotFound',
-    error: 'Session not found: gone',
   })
 })

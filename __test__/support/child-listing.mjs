@@ -4,11 +4,9 @@
  */
 import {
   deleteSession,
-  describeSessions,
   forkSession,
   listContinueTargets,
   listSessions,
-  readSessionHeader,
   readSessionHeaders,
   resumeSession,
 } from '../../index.js'
@@ -35,10 +33,8 @@ const fork = (source) => {
 }
 const jobs = {
   list: () => listSessions(paths[0]),
-  header: () => readSessionHeader(paths[0]),
   headers: () => readSessionHeaders(paths),
   directory: () => readSessionHeaders(paths[0]),
-  describe: () => describeSessions(paths[0]),
   targets: () => listContinueTargets(paths[0], paths[1]).catch(rejected),
   resume: () => resume(undefined),
   exclusive: () => resume({ exclusive: true }),

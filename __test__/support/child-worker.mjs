@@ -2,7 +2,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import tape from '../../index.js'
 
-const { job, chatsDir, count, id = 'worker', lastBytes = 0, request } = workerData
+const { job, chatsDir, count, id = 'worker', lastBytes = 0 } = workerData
 
 function record() {
   const recorder = new tape.SessionRecordingService({
@@ -46,17 +46,6 @@ const jobs = {
     const describing = tape.describeSessions(chatsDir)
     parentPort.postMessage('begun')
     await describing
-  },
-  /** Resumes a session, disposes of its recorder on a message from the parent, and resumes again on the next one. */
-  async resume() {
-    const first = await tape.resumeSession(request)
-    parentPort.postMessage({ ok: first.ok })
-    const told = () => new Promise((resolve) => parentPort.once('message', resolve))
-    await told()
-    await first.recording.dispose()
-    parentPort.postMessage('disposed')
-    await told()
-    parentPort.postMessage(await tape.resumeSession(request))
   },
   load() {},
 }

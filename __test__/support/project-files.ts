@@ -25,9 +25,6 @@ export const sessionWith = (sessionId: unknown, ...events: (Event | string)[]): 
 /** The summary of a session with this id in a listing, without the members about its file. */
 export const summaryWith = (sessionId: string) => ({ ...START_PAYLOAD, sessionId, createdAt: START_PAYLOAD.startTime })
 
-/** Session ids that are not filled strings. */
-export const BAD_IDS: readonly unknown[] = [7, null, undefined, '']
-
 /** A directory of these files, the first the newest. */
 export function projectOf(files: Record<string, string | Uint8Array>): string {
   const directory = directoryOf(files)

@@ -403,13 +403,6 @@ export const malformedPayloads = {
     fc.record({ fromSeq: anyNumber, toSeq: anyNumber, itemsCompressed: notANumber }),
   ),
 }
-/** Payloads that a session_start in line 1 can't have. */
-export const malformedStartPayload = fc.oneof(
-  unfitting,
-  fc.record({ sessionId: notAFilledString, projectHash: anyString }),
-  fc.record({ sessionId: anyString, projectHash: notAFilledString }),
-)
-
 export const malformedEvent: fc.Arbitrary<Event> = fc.oneof(
   ...Object.entries(malformedPayloads).map(([type, payload]) => event(type, payload)),
 )
