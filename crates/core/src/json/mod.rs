@@ -8,6 +8,7 @@ mod payload;
 mod scan;
 mod simple_escape;
 mod text;
+mod tree;
 
 pub(crate) use canonical::{Array, Object, Writer};
 pub use decode::{decode, is_blank, spells};
@@ -19,3 +20,5 @@ pub(crate) use payload::{escape_line_separators, may_have_line_separators};
 pub use scan::{Cursor, Nesting, NotJson, Span, plain_prefix};
 pub(crate) use simple_escape::is_simple_escape;
 pub use text::Text;
+pub use tree::{Index, Shape, Tree};
+pub(crate) use tree::{Mark, ROOT, Reference, SpareTree, inside, text_of};

@@ -7,7 +7,7 @@
 use twox_hash::XxHash3_128;
 
 use super::equal::{number, set, unheld_integer};
-use super::tree::{Index, Mark, ROOT, Reference, Shape, Tree};
+use crate::json::{Index, Mark, ROOT, Reference, Shape, Tree};
 
 /// Distinguish the types of values: a tag is combined with the hash of the value's own bytes.
 mod tag {

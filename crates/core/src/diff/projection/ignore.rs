@@ -2,9 +2,9 @@
 //!
 //! They start at the event as it is compared: `/kind`, `/node`, `/parent`, `/payload/…` in a run, `/type`, `/payload/…` in a session.
 
-use super::tree::{Mark, ROOT, Shape, Tree};
 use crate::diff::error::DiffError;
 use crate::json::Text;
+use crate::json::{Mark, ROOT, Shape, Tree};
 
 /// A JSON pointer: the keys and indices of a path. If empty, it points to the whole event.
 #[derive(Clone, Debug, PartialEq, Eq)]

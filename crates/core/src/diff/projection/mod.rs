@@ -7,8 +7,9 @@ mod ignore;
 mod places;
 mod run_projection;
 mod session_projection;
-mod tree;
 
+pub use crate::json::{Index, Shape, Tree};
+pub(crate) use crate::json::{Mark, ROOT, Reference, SpareTree, inside, text_of};
 pub(crate) use digest::{Digester, hash, with_references};
 pub(crate) use equal::{Pair, same_place, trees_are_equal};
 pub(crate) use fields::{Field, Note, fields};
@@ -19,5 +20,3 @@ pub(crate) use session_projection::{
     BlockType, Calls, CountCalls, Known, block_type, call_id, may_have_calls, project_line, project_record,
     records_are_plainly_equal,
 };
-pub use tree::{Index, Shape, Tree};
-pub(crate) use tree::{Mark, ROOT, Reference, SpareTree, inside, text_of};

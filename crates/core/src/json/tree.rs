@@ -6,7 +6,9 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use crate::json::{Cursor, Nesting, Span, Text, spells};
+use super::decode::spells;
+use super::scan::{Cursor, Nesting, Span};
+use super::text::Text;
 
 /// The type of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
