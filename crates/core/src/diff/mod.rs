@@ -20,7 +20,7 @@ pub use ancestry::trace_ancestors;
 pub use compare::{Diff, DiffOptions, diff};
 pub use document::{print, print_chain};
 pub use error::{DiffError, Side};
-pub use projection::{Index, Pointer, Shape, Tree};
+pub use projection::{Pointer, Tree};
 pub use steps::{RecordDigest, RecordDigester, RunSteps, SessionSteps, Step};
 pub use stream::Source;
 pub(crate) use stream::SourceKind;

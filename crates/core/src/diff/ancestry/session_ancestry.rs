@@ -6,9 +6,9 @@ use std::collections::{BinaryHeap, HashSet};
 
 use super::causal_chain::{Chain, Edge, Evidence, MAX_EDGES};
 use crate::diff::error::{DiffError, Side};
-use crate::diff::projection::{BlockType, Calls, CountCalls, Index, Reference, Tree, block_type, inside};
+use crate::diff::projection::{BlockType, Calls, CountCalls, Reference, Tree, block_type};
 use crate::diff::stream::{Cursor, Event, SessionRecords, Source, record_row};
-use crate::json::{Nesting, Span, Text};
+use crate::json::{Index, Nesting, Span, Text, inside};
 use crate::lines::{LineSource, ReadError};
 use crate::session::format::{Body, Cut, Edit, Line, Mode, key_of};
 use crate::task::{Cancelled, Progress, Task};

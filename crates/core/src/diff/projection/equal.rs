@@ -3,8 +3,9 @@
 
 use std::collections::HashMap;
 
+use super::mark::{Mark, Reference, Tree};
 use crate::json::Text;
-use crate::json::{Index, Mark, ROOT, Reference, Shape, Tree};
+use crate::json::{Index, ROOT, Shape};
 
 /// Two values to compare, and the equality of references.
 pub(crate) struct Pair<'p, 'a> {
