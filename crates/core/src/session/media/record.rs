@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::walk::{Reference, could_have_reference, references_of};
-use crate::json::{Cursor, Nesting, NotJson, Span, spells};
+use crate::json::{Cursor, Nesting, Span};
 use crate::session::format::number;
 
 /// A record with references in its payload.
@@ -34,19 +34,9 @@ pub(crate) fn reference_places(line: &[u8]) -> Vec<Range<usize>> {
 
 /// The `seq` and the payload of a line that is a JSON object.
 fn parts_of(line: &[u8]) -> Option<(Option<f64>, Span)> {
-    let (mut seq, mut payload) = (None, None);
-    let (mut cursor, mut nesting) = (Cursor::new(line), Nesting::default());
+    let mut cursor = Cursor::new(line);
     cursor.white_space();
-    let read = cursor.object(|cursor, key| {
-        let value = cursor.value(&mut nesting)?;
-        // Of two the last one counts.
-        match () {
-            () if spells(key, "payload") => payload = Some(value),
-            () if spells(key, "seq") => seq = number(value.of(line)),
-            () => {}
-        }
-        Ok::<_, NotJson>(())
-    });
-    read.and_then(|_| cursor.finish()).ok()?;
-    Some((seq, payload?))
+    let [seq, payload] = cursor.members(["seq", "payload"], &mut Nesting::default()).ok()?;
+    cursor.finish().ok()?;
+    Some((seq.and_then(|seq| number(seq.of(line))), payload?))
 }
