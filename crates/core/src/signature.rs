@@ -67,19 +67,10 @@ impl Signature {
     /// Reads what [`to_json`](Self::to_json) writes, and nothing else.
     pub fn from_json(text: &str) -> Result<Self, SignatureError> {
         let malformed = SignatureError::Malformed;
-        let (mut key_id, mut sig) = (None, None);
-        let mut nesting = Nesting::default();
         let mut cursor = Cursor::new(text.as_bytes());
-        let object = cursor.object(|cursor, key| {
-            let value = Some(cursor.value(&mut nesting)?);
-            match key {
-                b"keyid" => key_id = value,
-                b"sig" => sig = value,
-                _ => {}
-            }
-            Ok(())
-        });
-        object.and_then(|_| cursor.finish()).map_err(|_| malformed.clone())?;
+        let members = cursor.members(["keyid", "sig"], &mut Nesting::default());
+        let [key_id, sig] =
+            members.and_then(|members| cursor.finish().map(|()| members)).map_err(|_| malformed.clone())?;
         let inside = |span: Option<Span>| {
             let text = text.get(span?.start as usize..span?.end as usize)?;
             text.strip_prefix('"')?.strip_suffix('"')

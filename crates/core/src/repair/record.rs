@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::json::{Cursor, Nesting, NotJson, Span, spells};
+use crate::json::{Cursor, Nesting, NotJson, Span};
 use crate::lines::MAX_LINE_BYTES;
 use crate::session::fold::KeyedHistory;
 use crate::session::format::{
@@ -57,21 +57,12 @@ impl Envelope {
 
     /// Reads an object. Returns `None` if it is no record.
     fn read(cursor: &mut Cursor<'_>, nesting: &mut Nesting) -> Result<Option<Self>, NotJson> {
-        let (mut seq, mut version, mut ts, mut event_type, mut payload) = (None, None, None, None, None);
-        cursor.object(|cursor, key| {
-            let first = cursor.peek();
-            let value = cursor.value(nesting)?;
-            let is = |name: &str| key == name.as_bytes() || spells(key, name);
-            match key {
-                _ if is("seq") => seq = matches!(first, Some(b'-' | b'0'..=b'9')).then_some(value),
-                _ if is("type") => event_type = (first == Some(b'"')).then_some(value),
-                _ if is("payload") => payload = (first == Some(b'{')).then_some(value),
-                _ if is("ts") => ts = (first == Some(b'"')).then_some(value),
-                _ if is("v") => version = Some(value),
-                _ => {}
-            }
-            Ok(())
-        })?;
+        let line = cursor.clone();
+        let is = |value: &Span, bytes: &[u8]| line.at(value.start).is_some_and(|first| bytes.contains(&first));
+        let [seq, version, ts, event_type, payload] = cursor.members(["seq", "v", "ts", "type", "payload"], nesting)?;
+        let (seq, ts) = (seq.filter(|seq| is(seq, b"-0123456789")), ts.filter(|ts| is(ts, b"\"")));
+        let event_type = event_type.filter(|event_type| is(event_type, b"\""));
+        let payload = payload.filter(|payload| is(payload, b"{"));
         let end = cursor.position() as u32;
         let (Some(seq), Some(event_type), Some(payload)) = (seq, event_type, payload) else { return Ok(None) };
         Ok(Some(Envelope { seq, version, ts, event_type, payload, end }))

@@ -2,7 +2,7 @@
 //! them, and other events pay nothing.
 
 use super::event::Raw;
-use super::payload::{keys, number, valid_seq, whole_item};
+use super::payload::{number, valid_seq, whole_item};
 use crate::json::{Cursor, Nesting, NotJson, Span, spells};
 
 /// Where a `rewind` cuts the history.
@@ -59,26 +59,15 @@ pub struct Purge {
 
 /// Where a `rewind` with this payload cuts.
 pub(super) fn cut(line: &[u8], payload: Span) -> Cut {
-    let mut cut = None;
-    members(line, payload, |key, value| {
-        if RewindKey::of(key) == RewindKey::CutSeq {
-            cut = Some(value);
-        }
-    });
-    match cut {
-        None => Cut::None,
-        Some(value) => seq(line, Some(value)).map_or(Cut::Malformed, Cut::Before),
+    match members(line, payload, ["cutSeq"]) {
+        [None] => Cut::None,
+        [cut] => seq(line, cut).map_or(Cut::Malformed, Cut::Before),
     }
 }
 
 /// The edit of a `density_mutation`; `None` if the payload does not fit.
 pub(super) fn mutation(line: &[u8], payload: Span) -> Option<Edit> {
-    let (mut removed, mut replacements) = (None, None);
-    members(line, payload, |key, value| match MutationKey::of(key) {
-        MutationKey::RemovedSeqs => removed = Some(value),
-        MutationKey::Replacements => replacements = Some(value),
-        MutationKey::Other => {}
-    });
+    let [removed, replacements] = members(line, payload, ["removedSeqs", "replacements"]);
     Some(Edit::Mutate {
         removed: elements(line, removed?, |element| seq(line, Some(element)))?,
         replacements: elements(line, replacements?, |entry| replacement(line, entry))?,
@@ -86,38 +75,22 @@ pub(super) fn mutation(line: &[u8], payload: Span) -> Option<Edit> {
 }
 
 fn replacement(line: &[u8], entry: Span) -> Option<(u64, Span)> {
-    let (mut replaced, mut item) = (None, None);
-    members(line, entry, |key, value| match ReplacementKey::of(key) {
-        ReplacementKey::ReplacedSeq => replaced = Some(value),
-        ReplacementKey::Replacement => item = Some(value),
-        ReplacementKey::Other => {}
-    });
+    let [replaced, item] = members(line, entry, ["replacedSeq", "replacement"]);
     Some((seq(line, replaced)?, whole_item(line, item?)?.0))
 }
 
 /// The edit of a `synthetic_insert`; `None` if the payload does not fit.
 pub(super) fn insertion(line: &[u8], payload: Span) -> Option<Edit> {
-    let (mut content, mut own, mut after) = (None, None, None);
-    members(line, payload, |key, value| match InsertionKey::of(key) {
-        InsertionKey::Content => content = Some(value),
-        InsertionKey::ChronologySeq => own = Some(value),
-        InsertionKey::AfterSeq => after = Some(value),
-        InsertionKey::Other => {}
-    });
+    let [content, own, after] = members(line, payload, ["content", "chronologySeq", "afterSeq"]);
     seq(line, own)?;
     Some(Edit::Insert { after: seq(line, after)?, content: whole_item(line, content?)?.0 })
 }
 
 /// The edit of a `chronology_bind`; `None` if the payload does not fit.
 pub(super) fn binding(line: &[u8], payload: Span) -> Option<Edit> {
-    let (mut index, mut chronology, mut content, mut invalidates) = (None, None, None, false);
-    members(line, payload, |key, value| match BindingKey::of(key) {
-        BindingKey::RowIndex => index = Some(value),
-        BindingKey::Chronology => chronology = Some(value),
-        BindingKey::Content => content = Some(value),
-        BindingKey::InvalidateResponses => invalidates = value.of(line) == b"true",
-        BindingKey::Other => {}
-    });
+    let names = ["rowIndex", "chronology", "content", "invalidateResponses"];
+    let [index, chronology, content, invalidates] = members(line, payload, names);
+    let invalidates = invalidates.is_some_and(|value| value.of(line) == b"true");
     let index = seq(line, index)?;
     let (key, chronology) = marker(line, chronology?)?;
     let content = match content {
@@ -129,33 +102,17 @@ pub(super) fn binding(line: &[u8], payload: Span) -> Option<Edit> {
 
 /// The key of a marker, and its JSON text with just the four numbers.
 fn marker(line: &[u8], chronology: Span) -> Option<(u64, Raw)> {
-    let mut numbers = [None; 4];
-    members(line, chronology, |key, value| match MarkerKey::of(key) {
-        MarkerKey::Seq => numbers[0] = Some(value),
-        MarkerKey::UserTurn => numbers[1] = Some(value),
-        MarkerKey::Step => numbers[2] = Some(value),
-        MarkerKey::RecordedAt => numbers[3] = Some(value),
-        MarkerKey::Other => {}
-    });
-    let names = [&br#"{"seq":"#[..], br#","userTurn":"#, br#","step":"#, br#","recordedAt":"#];
+    let names = ["seq", "userTurn", "step", "recordedAt"];
+    let numbers = members(line, chronology, names);
     Some((seq(line, numbers[0])?, object_of(line, names, numbers)?))
 }
 
 /// The content of a `semantic_media_purge`; `None` if the payload does not fit.
 pub(super) fn purge(line: &[u8], payload: Span) -> Option<Purge> {
-    let (mut history, mut frontier) = (None, None);
-    members(line, payload, |key, value| match PurgeKey::of(key) {
-        PurgeKey::History => history = Some(value),
-        PurgeKey::Frontier => frontier = Some(value),
-        PurgeKey::Other => {}
-    });
-    let mut indices = [None; 2];
-    members(line, frontier?, |key, value| match FrontierKey::of(key) {
-        FrontierKey::ContentIndex => indices[0] = Some(value),
-        FrontierKey::BlockIndex => indices[1] = Some(value),
-        FrontierKey::Other => {}
-    });
-    let frontier = object_of(line, [br#"{"contentIndex":"#, br#","blockIndex":"#], indices)?;
+    let [history, frontier] = members(line, payload, ["history", "frontier"]);
+    let names = ["contentIndex", "blockIndex"];
+    let indices = members(line, frontier?, names);
+    let frontier = object_of(line, names, indices)?;
     let (content, block) = (seq(line, indices[0])?, seq(line, indices[1])?);
     let (mut index, mut is_within) = (0, (content, block) == (0, 0));
     let items = elements(line, history?, |element| {
@@ -171,33 +128,25 @@ pub(super) fn purge(line: &[u8], payload: Span) -> Option<Purge> {
 
 /// Whether the payload of a `compression_detail` fits.
 pub(super) fn is_compression_detail(line: &[u8], payload: Span) -> bool {
-    let mut numbers = [None; 3];
-    members(line, payload, |key, value| match DetailKey::of(key) {
-        DetailKey::FromSeq => numbers[0] = Some(value),
-        DetailKey::ToSeq => numbers[1] = Some(value),
-        DetailKey::ItemsCompressed => numbers[2] = Some(value),
-        DetailKey::Other => {}
-    });
+    let numbers = members(line, payload, ["fromSeq", "toSeq", "itemsCompressed"]);
     numbers.into_iter().all(|value| value.is_some_and(|value| number(value.of(line)).is_some()))
 }
 
 /// The `kind` of a payload, if it is `subagent`.
 pub(super) fn is_subagent(line: &[u8], payload: Span) -> bool {
-    let mut is_subagent = false;
-    members(line, payload, |key, value| {
-        if StartKey::of(key) == StartKey::Kind {
-            is_subagent = super::event::inside_string(value.of(line)).is_some_and(|kind| spells(kind, "subagent"));
-        }
-    });
-    is_subagent
+    let [kind] = members(line, payload, ["kind"]);
+    let kind = kind.and_then(|kind| super::event::inside_string(kind.of(line)));
+    kind.is_some_and(|kind| spells(kind, "subagent"))
 }
 
-/// JSON text of an object with these beginnings of members, and valid sequence numbers as their values, as written in the line.
-fn object_of<const N: usize>(line: &[u8], names: [&[u8]; N], values: [Option<Span>; N]) -> Option<Raw> {
+/// JSON text of an object with these names, and valid sequence numbers as their values, as written in the line.
+fn object_of<const N: usize>(line: &[u8], names: [&str; N], values: [Option<Span>; N]) -> Option<Raw> {
     let mut json = Vec::new();
     for (name, value) in names.into_iter().zip(values) {
         seq(line, value)?;
-        json.extend_from_slice(name);
+        json.extend_from_slice(if json.is_empty() { b"{\"" } else { b",\"" });
+        json.extend_from_slice(name.as_bytes());
+        json.extend_from_slice(b"\":");
         json.extend_from_slice(value?.of(line));
     }
     json.push(b'}');
@@ -209,17 +158,10 @@ pub(super) fn seq(line: &[u8], value: Option<Span>) -> Option<u64> {
     valid_seq(value?.of(line)).map(|seq| seq as u64)
 }
 
-/// Calls `member` with each key of a value of the line and the place of its value. A value that is not an object has none.
-pub(super) fn members<'l>(line: &'l [u8], object: Span, mut member: impl FnMut(&'l [u8], Span)) {
-    let mut nesting = Nesting::default();
-    let mut cursor = Cursor::new(line);
-    cursor.skip(object.start as usize);
+/// The values of these members of a value of the line. A value that is not an object has none.
+pub(super) fn members<const N: usize>(line: &[u8], object: Span, names: [&str; N]) -> [Option<Span>; N] {
     // The line was scanned before, so that the only possible failure is another type of value.
-    let _ = cursor.object(|cursor, key| {
-        let value = cursor.value(&mut nesting)?;
-        member(key, value);
-        Ok(())
-    });
+    Cursor::of(line, object).members(names, &mut Nesting::default()).unwrap_or([None; N])
 }
 
 /// What `read` makes of each element of a value of the line. `None` if that is not an array, or if `read` returns `None` for some element.
@@ -231,60 +173,7 @@ fn elements<T>(line: &[u8], array: Span, mut read: impl FnMut(Span) -> Option<T>
 
 /// Calls `take` with each element of a value of the line. `None` if the value is not an array, or once `take` returns `None`.
 pub(crate) fn each_element(line: &[u8], array: Span, mut take: impl FnMut(Span) -> Option<()>) -> Option<()> {
-    let (mut cursor, mut nesting) = (Cursor::new(line), Nesting::default());
-    cursor.skip(array.start as usize);
-    let read = cursor.array(|cursor| take(cursor.value(&mut nesting)?).ok_or(NotJson));
+    let mut nesting = Nesting::default();
+    let read = Cursor::of(line, array).array(|cursor| take(cursor.value(&mut nesting)?).ok_or(NotJson));
     read.ok().map(drop)
-}
-
-keys! {
-    /// The keys of a `rewind` that are read here.
-    RewindKey { CutSeq = "cutSeq" }
-}
-
-keys! {
-    /// The keys of a `session_start` that are read here.
-    StartKey { Kind = "kind" }
-}
-
-keys! {
-    /// The keys of a `density_mutation`.
-    MutationKey { RemovedSeqs = "removedSeqs", Replacements = "replacements" }
-}
-
-keys! {
-    /// The keys of an entry of its `replacements`.
-    ReplacementKey { ReplacedSeq = "replacedSeq", Replacement = "replacement" }
-}
-
-keys! {
-    /// The keys of a `synthetic_insert`.
-    InsertionKey { Content = "content", ChronologySeq = "chronologySeq", AfterSeq = "afterSeq" }
-}
-
-keys! {
-    /// The keys of a `chronology_bind`.
-    BindingKey {
-        RowIndex = "rowIndex", Chronology = "chronology", Content = "content", InvalidateResponses = "invalidateResponses",
-    }
-}
-
-keys! {
-    /// The keys of a marker.
-    MarkerKey { Seq = "seq", UserTurn = "userTurn", Step = "step", RecordedAt = "recordedAt" }
-}
-
-keys! {
-    /// The keys of a `semantic_media_purge`.
-    PurgeKey { History = "history", Frontier = "frontier" }
-}
-
-keys! {
-    /// The keys of its `frontier`.
-    FrontierKey { ContentIndex = "contentIndex", BlockIndex = "blockIndex" }
-}
-
-keys! {
-    /// The keys of a `compression_detail`.
-    DetailKey { FromSeq = "fromSeq", ToSeq = "toSeq", ItemsCompressed = "itemsCompressed" }
 }

@@ -1,8 +1,7 @@
 //! The marker of an item (`docs/session-format.md` section 2, rules 29 and 32).
 
 use super::edits::{members, seq};
-use super::payload::keys;
-use crate::json::{Cursor, Nesting, Span, decode, spells};
+use crate::json::{Cursor, Nesting, Span, decode};
 
 /// The marker of an item, and its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,17 +18,8 @@ pub(crate) fn marker_of(item: &[u8]) -> Option<Marker> {
     if !MAY_HAVE_MARKER.iter().any(|part| part.find(item).is_some()) {
         return None;
     }
-    let (mut metadata, mut chronology) = (None, None);
-    members(item, whole(item), |name, value| {
-        if ItemKey::of(name) == ItemKey::Metadata {
-            metadata = Some(value);
-        }
-    });
-    members(item, metadata?, |name, value| {
-        if MetadataKey::of(name) == MetadataKey::Chronology {
-            chronology = Some(value);
-        }
-    });
+    let [metadata] = members(item, whole(item), ["metadata"]);
+    let [chronology] = members(item, metadata?, ["chronology"]);
     let place = chronology?;
     Some(Marker { place, key: key_in(item, place) })
 }
@@ -45,12 +35,7 @@ pub(crate) fn seq_of(marker: &[u8]) -> Option<u64> {
 }
 
 fn key_in(text: &[u8], marker: Span) -> Option<u64> {
-    let mut key = None;
-    members(text, marker, |name, value| {
-        if ChronologyKey::of(name) == ChronologyKey::Seq {
-            key = Some(value);
-        }
-    });
+    let [key] = members(text, marker, ["seq"]);
     seq(text, key)
 }
 
@@ -66,14 +51,8 @@ static MAY_HAVE_METADATA: std::sync::LazyLock<[memchr::memmem::Finder<'static>; 
 
 /// Appends the JSON text of an item with another marker: of `{ ...item, metadata: { ...item.metadata, chronology: marker } }`.
 pub(crate) fn write_with_marker(json: &mut Vec<u8>, item: &[u8], marker: &[u8]) {
-    let mut metadata = None;
-    if MAY_HAVE_METADATA.iter().any(|part| part.find(item).is_some()) {
-        members(item, whole(item), |name, value| {
-            if ItemKey::of(name) == ItemKey::Metadata {
-                metadata = Some(value);
-            }
-        });
-    }
+    let may_have_metadata = MAY_HAVE_METADATA.iter().any(|part| part.find(item).is_some());
+    let [metadata] = if may_have_metadata { members(item, whole(item), ["metadata"]) } else { [None] };
     match metadata {
         // If the key occurs twice, the last value counts, at the place of the first.
         Some(place) => {
@@ -89,12 +68,7 @@ pub(crate) fn write_with_marker(json: &mut Vec<u8>, item: &[u8], marker: &[u8]) 
 fn write_metadata(json: &mut Vec<u8>, metadata: &[u8], marker: &[u8]) {
     match metadata.first() {
         Some(b'{') => {
-            let mut chronology = None;
-            members(metadata, whole(metadata), |name, value| {
-                if MetadataKey::of(name) == MetadataKey::Chronology {
-                    chronology = Some(value);
-                }
-            });
+            let [chronology] = members(metadata, whole(metadata), ["chronology"]);
             match chronology {
                 Some(place) => {
                     json.extend_from_slice(&metadata[..place.start as usize]);
@@ -151,21 +125,6 @@ fn write_with_member(json: &mut Vec<u8>, object: &[u8], member: &[&[u8]]) {
     }
     member.iter().for_each(|part| json.extend_from_slice(part));
     json.push(b'}');
-}
-
-keys! {
-    /// The keys of an item that are read here.
-    ItemKey { Metadata = "metadata" }
-}
-
-keys! {
-    /// The keys of an item's metadata.
-    MetadataKey { Chronology = "chronology" }
-}
-
-keys! {
-    /// The keys of a marker.
-    ChronologyKey { Seq = "seq" }
 }
 
 #[cfg(test)]

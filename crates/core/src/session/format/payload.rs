@@ -294,14 +294,10 @@ impl Item {
 
 /// A value of the line and its `blocks`, if it is an item in the sense of strict mode.
 pub(super) fn whole_item(line: &[u8], value: Span) -> Option<(Span, Span)> {
-    let (mut item, mut blocks) = (ItemMembers::default(), None);
-    edits::members(line, value, |key, member| {
-        item.add(key, member, line.get(member.start as usize).copied());
-        if ItemKey::of(key) == ItemKey::Blocks {
-            blocks = Some(member);
-        }
-    });
-    Some((item.of(value).usable(line, Mode::Strict)?, blocks?))
+    let [speaker, blocks] = edits::members(line, value, ["speaker", "blocks"]);
+    let has_blocks = blocks?.of(line).starts_with(b"[");
+    let item = Item { span: value, speaker: filled_string(speaker, line), has_blocks };
+    Some((item.usable(line, Mode::Strict)?, blocks?))
 }
 
 fn is_speaker(token: &[u8]) -> bool {

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::foreign::{Foreign, OpenedSource, open_source};
 use crate::json::{Cursor, Nesting, Span, decode_up_to, spells};
 use crate::lines::{LineReader, LineSource, Lines, ReadError};
-use crate::session::format::{each_element, inside_string, keys, read_content};
+use crate::session::format::{each_element, inside_string, read_content};
 
 /// Size of the first range that is read, and maximum size of a range, in bytes. Each range is four times as large as the one before,
 /// since usually the first few lines suffice.
@@ -82,20 +82,8 @@ impl Preview {
 
 /// The text of a human item; `None` for other items, and for one without text. Of a longer text, at least the first `most` code units.
 fn human_text(line: &[u8], item: Span, most: usize, nesting: &mut Nesting) -> Option<Vec<u16>> {
-    let (mut speaker, mut blocks) = (None, None);
-    let mut cursor = Cursor::new(line);
-    cursor.skip(item.start as usize);
-    let read = cursor.object(|cursor, key| {
-        let value = cursor.value(nesting)?;
-        match ItemKey::of(key) {
-            ItemKey::Speaker => speaker = Some(value),
-            ItemKey::Blocks => blocks = Some(value),
-            ItemKey::Other => {}
-        }
-        Ok(())
-    });
     // A value that is not an object is not an item.
-    read.ok()?;
+    let [speaker, blocks] = Cursor::of(line, item).members(["speaker", "blocks"], nesting).ok()?;
     inside_string(speaker?.of(line)).filter(|speaker| spells(speaker, "human"))?;
     let mut text = Vec::new();
     each_element(line, blocks?, |block| {
@@ -109,19 +97,7 @@ fn human_text(line: &[u8], item: Span, most: usize, nesting: &mut Nesting) -> Op
 
 /// The text of a block, without its quotes, if it is a text block.
 fn text_of<'l>(line: &'l [u8], block: Span, nesting: &mut Nesting) -> Option<&'l [u8]> {
-    let (mut block_type, mut text) = (None, None);
-    let mut cursor = Cursor::new(line);
-    cursor.skip(block.start as usize);
-    let read = cursor.object(|cursor, key| {
-        let value = cursor.value(nesting)?;
-        match BlockKey::of(key) {
-            BlockKey::Type => block_type = Some(value),
-            BlockKey::Text => text = Some(value),
-            BlockKey::Other => {}
-        }
-        Ok(())
-    });
-    read.ok()?;
+    let [block_type, text] = Cursor::of(line, block).members(["type", "text"], nesting).ok()?;
     inside_string(block_type?.of(line)).filter(|block_type| spells(block_type, "text"))?;
     inside_string(text?.of(line))
 }
@@ -134,16 +110,6 @@ fn cut(mut text: Vec<u16>, length: usize) -> Vec<u16> {
         text.truncate(length - usize::from(splits_pair));
     }
     text
-}
-
-keys! {
-    /// The keys of an item that a preview reads.
-    ItemKey { Speaker = "speaker", Blocks = "blocks" }
-}
-
-keys! {
-    /// The keys of a block that a preview reads.
-    BlockKey { Type = "type", Text = "text" }
 }
 
 #[cfg(test)]
