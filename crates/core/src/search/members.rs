@@ -6,42 +6,67 @@ use std::collections::HashMap;
 use crate::json::{Index, ROOT, Shape, Text, Tree, inside, push_name};
 use crate::order;
 
-/// For each container around a string, its members in the order of JavaScript, and the number of those that were visited.
+/// The containers around a string.
 pub(super) struct Path<'v> {
     tree: &'v Tree<'v>,
-    levels: &'v [(Vec<Index>, usize)],
+    levels: &'v [Level],
+}
+
+/// A container that is being walked.
+struct Level {
+    container: Index,
+    /// Its current member, and the number of that one from 1.
+    member: Index,
+    count: usize,
+    /// Its members in the order of JavaScript. Empty if that is their own order.
+    ordered: Vec<Index>,
 }
 
 /// Calls `take` with the text between the quotes of each string.
 pub(super) fn each_string(tree: &Tree<'_>, mut take: impl FnMut(&str, &Path<'_>)) {
-    let (mut levels, mut at) = (Vec::new(), ROOT);
+    let (mut levels, mut at) = (Vec::<Level>::new(), ROOT);
     loop {
         match tree.shape(at) {
-            Shape::Object => levels.push((in_order(tree, tree.children(at).collect()), 0)),
-            Shape::Array => levels.push((tree.children(at).collect(), 0)),
+            Shape::Object => {
+                levels.push(Level { container: at, member: at, count: 0, ordered: in_order(tree, at) });
+            }
+            Shape::Array => levels.push(Level { container: at, member: at, count: 0, ordered: Vec::new() }),
             Shape::String => take(inside(tree.text(at)), &Path { tree, levels: &levels }),
             _ => {}
         }
         at = loop {
-            let Some((members, visited)) = levels.last_mut() else { return };
-            if let Some(member) = members.get(*visited) {
-                *visited += 1;
-                break *member;
+            match levels.last_mut() {
+                None => return,
+                Some(level) => match level.next(tree) {
+                    Some(member) => break member,
+                    None => drop(levels.pop()),
+                },
             }
-            levels.pop();
         };
     }
 }
 
-/// The members of an object that remain, in the order of JavaScript.
-fn in_order(tree: &Tree<'_>, members: Vec<Index>) -> Vec<Index> {
+impl Level {
+    fn next(&mut self, tree: &Tree<'_>) -> Option<Index> {
+        self.member = match self.count {
+            count if !self.ordered.is_empty() => *self.ordered.get(count)?,
+            0 => tree.children(self.container).next()?,
+            _ => tree.next_sibling(self.container, self.member)?,
+        };
+        self.count += 1;
+        Some(self.member)
+    }
+}
+
+/// The members of an object that remain, in the order of JavaScript. Empty if that is their own order.
+fn in_order(tree: &Tree<'_>, object: Index) -> Vec<Index> {
     let index = |member: Index| index_of(tree.key(member).as_json());
-    if !members.iter().any(|&member| tree.mark(member) || index(member).is_some()) {
-        return members;
+    if !tree.children(object).any(|member| tree.mark(member) || index(member).is_some()) {
+        return Vec::new();
     }
     let mut first: HashMap<Text<'_>, usize> = HashMap::new();
     let mut remaining: Vec<Index> = Vec::new();
-    for member in members {
+    for member in tree.children(object) {
         let place = *first.entry(tree.key(member)).or_insert(remaining.len());
         match remaining.get_mut(place) {
             Some(earlier) => *earlier = member,
@@ -65,10 +90,11 @@ fn index_of(key: &str) -> Option<u32> {
 impl Path<'_> {
     /// Appends the path as a JSON pointer.
     pub(super) fn append_pointer(&self, pointer: &mut String) {
-        for (members, visited) in self.levels {
-            match members.get(visited - 1) {
-                Some(&member) if self.tree.is_member(member) => push_name(pointer, self.tree.key(member).as_json()),
-                _ => push_name(pointer, &(visited - 1).to_string()),
+        for Level { member, count, .. } in self.levels {
+            if self.tree.is_member(*member) {
+                push_name(pointer, self.tree.key(*member).as_json());
+            } else {
+                push_name(pointer, &(count - 1).to_string());
             }
         }
     }
