@@ -18,7 +18,7 @@ mod tests;
 pub use align::Compared;
 pub use ancestry::trace_ancestors;
 pub use compare::{Diff, DiffOptions, diff};
-pub use document::{print, print_chain};
+pub use document::print;
 pub use error::{DiffError, Side};
 pub use projection::{Pointer, Tree};
 pub use steps::{RecordDigest, RecordDigester, RunSteps, SessionSteps, Step};

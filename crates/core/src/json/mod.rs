@@ -1,4 +1,4 @@
-//! JSON as bytes: scanning and validating it, decoding its strings, reading the fields of objects, and printing its canonical form.
+//! JSON as bytes: scanning and validating it, decoding its strings, reading the fields of objects, walking and writing values.
 
 mod block;
 mod canonical;
@@ -9,6 +9,7 @@ mod scan;
 mod simple_escape;
 mod text;
 mod tree;
+mod writer;
 
 pub(crate) use canonical::{Array, Object, Writer};
 pub use decode::{decode, is_blank, spells};
@@ -24,3 +25,4 @@ pub use text::Text;
 pub(crate) use text::push_name;
 pub use tree::{Index, Mark, Shape, SpareTree, Tree};
 pub(crate) use tree::{ROOT, inside, text_of};
+pub use writer::JsonText;
