@@ -3,7 +3,7 @@
 
 use super::event::Raw;
 use super::payload::{number, valid_seq, whole_item};
-use crate::json::{Cursor, Nesting, NotJson, Span, spells};
+use crate::json::{Cursor, JsonText, Nesting, NotJson, Span, spells};
 
 /// Where a `rewind` cuts the history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,16 +141,14 @@ pub(super) fn is_subagent(line: &[u8], payload: Span) -> bool {
 
 /// JSON text of an object with these names, and valid sequence numbers as their values, as written in the line.
 fn object_of<const N: usize>(line: &[u8], names: [&str; N], values: [Option<Span>; N]) -> Option<Raw> {
-    let mut json = Vec::new();
+    let mut json = JsonText::default();
+    json.open();
     for (name, value) in names.into_iter().zip(values) {
         seq(line, value)?;
-        json.extend_from_slice(if json.is_empty() { b"{\"" } else { b",\"" });
-        json.extend_from_slice(name.as_bytes());
-        json.extend_from_slice(b"\":");
-        json.extend_from_slice(value?.of(line));
+        json.key(name).raw(value?.of(line));
     }
-    json.push(b'}');
-    Some(json.into())
+    json.close();
+    Some(json.into_bytes().into())
 }
 
 /// A value, if it is a valid `seq`.
