@@ -30,17 +30,10 @@ pub fn start_archive(
 
 fn end_of(result: std::result::Result<Archived, ArchiveError>) -> JobEnd {
     match result {
-        Ok(Archived { path, bytes, archived_bytes }) => JobEnd::done(|json| {
-            json.open();
+        Ok(Archived { path, bytes, archived_bytes }) => JobEnd::done_with(|json| {
             json.member("filePath", &path.to_string_lossy());
-            json.key("bytes");
-            json.number(bytes as f64);
-            json.key("archivedBytes");
-            match archived_bytes {
-                Some(bytes) => json.number(bytes as f64),
-                None => json.raw(b"null"),
-            }
-            json.close();
+            json.member("bytes", &bytes);
+            json.member("archivedBytes", &archived_bytes);
         }),
         Err(error) => JobEnd::failed(&ErrorJson::from(&error)),
     }

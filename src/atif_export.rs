@@ -43,14 +43,12 @@ fn session_at(source: &str, task: &mut Task<'_>) -> std::result::Result<(PathBuf
 
 fn end_of(exported: std::result::Result<Exported, ExportError>) -> JobEnd {
     match exported {
-        Ok(Exported { steps, media, damage }) => JobEnd::done(|json| {
-            json.open();
+        Ok(Exported { steps, media, damage }) => JobEnd::done_with(|json| {
             json.member("steps", &steps);
             json.member("media", &media);
             if let Some(damage) = damage {
                 json.member("warnings", &[ReadError::Damaged(damage).to_string()]);
             }
-            json.close();
         }),
         Err(error) => JobEnd::failed(&ErrorJson::from(&error)),
     }

@@ -1,7 +1,7 @@
 //! Builds batches: selects the values of each batch and puts them on its tape.
 
 use super::job::{Batch, JobEnd, OutputTape, Progress};
-use super::json::{JsonText, number_json};
+use super::json::{JsonText, finished};
 use super::message_json::{append_shown, message_json};
 use super::tape::{FinishedTape, ItemTape, OwnText, Replay, TAPE_BYTES, TapeBuilder};
 use session_tape_core::json::Span;
@@ -113,11 +113,8 @@ impl BatchBuilder {
         source: &LineSource,
         audit_trail: bool,
     ) -> Result<usize, ReadError> {
-        let mut json = Vec::new();
         for (index, event) in events.iter().enumerate() {
-            json.clear();
-            append_session_event(&mut json, event, source, audit_trail)?;
-            if !self.append(Belonging::Event, &json) {
+            if !self.append(Belonging::Event, &session_event_json(event, source, audit_trail)?) {
                 return Ok(index);
             }
         }
@@ -134,7 +131,7 @@ impl BatchBuilder {
         let mut json = std::mem::take(&mut self.json);
         describe(&mut json, &tape, [items.len(), 0, 0, 0]);
         json.close();
-        Batch { text: json.finish(), tape: Some(output_of(tape)) }
+        Batch { text: finished(json), tape: Some(output_of(tape)) }
     }
 
     /// Appends the progress of the replay.
@@ -146,13 +143,13 @@ impl BatchBuilder {
     pub fn finish(&mut self) -> Batch {
         let (mut json, tape) = self.take_parts();
         json.close();
-        Batch { text: json.finish(), tape }
+        Batch { text: finished(json), tape }
     }
 
     /// Finishes the last batch of a job that reads items.
     pub fn finish_items(mut self) -> JobEnd {
         let (json, tape) = self.take_parts();
-        JobEnd::done_behind(json, tape, |json| json.syntax("{}"))
+        JobEnd::done_behind(json, tape, |json| json.raw(b"{}"))
     }
 
     /// Finishes the last batch of a job whose replay has this outcome, with the hashes of the items if they are wanted and can be read.
@@ -161,10 +158,8 @@ impl BatchBuilder {
             return self.finish_failed();
         }
         let (json, tape) = self.take_parts();
-        JobEnd::done_behind(json, tape, |json| {
-            json.open();
-            json.key("lastSeq");
-            json.number(outcome.last_seq);
+        let members = |json: &mut JsonText| {
+            json.key("lastSeq").number(outcome.last_seq);
             json.member("eventCount", &outcome.event_count);
             json.member("historyLength", &replay.items().len());
             json.member("sequenceCorrupt", &outcome.is_out_of_sequence);
@@ -172,21 +167,20 @@ impl BatchBuilder {
             json.member("isFork", &outcome.ancestry.is_some());
             json.member("isPurged", &outcome.purge_frontier.is_some());
             json.member("isStrict", &outcome.unknown_events.is_some());
-            let mut invalidated = replay.invalidated().peekable();
-            if invalidated.peek().is_some() {
-                json.key("invalidated");
-                json.array(invalidated, |json, index| json.value(&index));
+            let invalidated: Vec<_> = replay.invalidated().collect();
+            if !invalidated.is_empty() {
+                json.member("invalidated", &invalidated);
             }
             if let Some(Ok(hashes)) = hashes.then(|| ItemHash::of_history(replay)) {
                 json.member("hashes", &ItemHash::to_text(hashes));
             }
-            json.close();
-        })
+        };
+        JobEnd::done_behind(json, tape, |json| json.object(members))
     }
 
     fn finish_failed(mut self) -> JobEnd {
         let (json, tape) = self.take_parts();
-        JobEnd::done_behind(json, tape, |json| json.syntax("{\"failed\":true}"))
+        JobEnd::done_behind(json, tape, |json| json.raw(br#"{"failed":true}"#))
     }
 
     /// The open JSON object of the batch, and its tape.
@@ -209,23 +203,14 @@ pub fn describe(json: &mut JsonText, tape: &FinishedTape, counts: [usize; 4]) {
     if !tape.wide.units().is_empty() {
         json.member("wide", &true);
     }
-    json.key("names");
-    json.array(tape.names(), append_string);
+    json.key("names").array(|json| tape.names().for_each(|name| json.text(name)));
     // For each shape, the number of the shape that it extends, and its last key.
-    json.key("shapes");
-    json.array(tape.shapes.iter(), |json, (extended, key)| {
-        json.value(&extended);
-        json.syntax(",");
-        append_string(json, key);
+    json.key("shapes").array(|json| {
+        for (extended, key) in tape.shapes.iter() {
+            json.value(&extended);
+            json.text(key);
+        }
     });
-}
-
-/// Appends a string, given the inside of its JSON text.
-#[inline]
-fn append_string(json: &mut JsonText, inside: &[u8]) {
-    json.syntax("\"");
-    json.raw(inside);
-    json.syntax("\"");
 }
 
 /// A tape for JavaScript.
@@ -234,11 +219,7 @@ pub fn output_of(tape: FinishedTape) -> OutputTape {
         Some(match text {
             OwnText::Narrow(text) => text.into(),
             OwnText::Wide(text) => text.into(),
-            OwnText::Json(json) => {
-                let mut text = JsonText::with_capacity(json.len());
-                text.raw(&json);
-                text.finish()
-            }
+            OwnText::Json(json) => finished(json),
         })
     });
     OutputTape { texts: texts.collect(), codes: tape.codes, narrow: tape.narrow.into(), wide: tape.wide.into() }
@@ -270,90 +251,70 @@ fn read_together(items: &[ItemRef]) -> usize {
     items.windows(2).position(is_apart).map_or(items.len(), |at| at + 1)
 }
 
-fn append_session_event(
-    json: &mut Vec<u8>,
-    event: &SessionEventRef,
-    source: &LineSource,
-    audit_trail: bool,
-) -> Result<(), ReadError> {
-    json.extend_from_slice(b"{\"severity\":\"");
-    json.extend_from_slice(event.severity.as_str().as_bytes());
-    json.push(b'"');
-    let mut append = |key: &str, span: Span| {
-        json.extend_from_slice(key.as_bytes());
+fn session_event_json(event: &SessionEventRef, source: &LineSource, audit_trail: bool) -> Result<Vec<u8>, ReadError> {
+    let mut json = JsonText::default();
+    json.open();
+    json.member("severity", event.severity.as_str());
+    let mut append = |key, span: Span| {
         let at = event.line_offset + u64::from(span.start);
-        source.append_bytes_at(at, span.len(), json)
+        source.append_bytes_at(at, span.len(), json.key(key).buffer())
     };
-    append(",\"message\":", event.message)?;
+    append("message", event.message)?;
     if let (true, Some(ts)) = (audit_trail, event.ts) {
-        append(",\"timestamp\":", ts)?;
+        append("timestamp", ts)?;
     }
     if let (true, Some(seq)) = (audit_trail, event.seq) {
-        json.extend_from_slice(b",\"seq\":");
-        json.extend_from_slice(number_json(seq).as_bytes());
+        json.key("seq").number(seq);
     }
-    json.push(b'}');
-    Ok(())
+    json.close();
+    Ok(json.into_bytes())
 }
 
-/// A checkpoint as JSON.
-pub fn checkpoint_json(checkpoint: &Checkpoint<'_>) -> Vec<u8> {
-    let (sequence, deleted) = (number_json(checkpoint.sequence), checkpoint.deleted.to_string());
+/// Appends a checkpoint.
+pub fn append_checkpoint(json: &mut JsonText, checkpoint: &Checkpoint<'_>) {
+    json.object(|json| {
+        json.key("checkpointId").raw(checkpoint.id);
+        json.key("name").raw(checkpoint.name);
+        json.key("sequence").number(checkpoint.sequence);
+        json.member("deleted", &checkpoint.deleted);
+        json.key("createdAt").raw(checkpoint.created_at);
+    });
+}
+
+/// Appends the metadata of a session.
+pub fn append_metadata(json: &mut JsonText, metadata: &CurrentMetadata<'_>) {
     let members = [
-        (&b"checkpointId"[..], checkpoint.id),
-        (b"name", checkpoint.name),
-        (b"sequence", sequence.as_bytes()),
-        (b"deleted", deleted.as_bytes()),
-        (b"createdAt", checkpoint.created_at),
+        ("sessionId", Some(metadata.session_id)),
+        ("projectHash", Some(metadata.project_hash)),
+        ("provider", Some(metadata.provider)),
+        ("model", Some(metadata.model)),
+        ("workspaceDirs", Some(metadata.workspace_dirs)),
+        ("startTime", Some(metadata.start_time)),
+        ("cwd", metadata.cwd),
+        ("title", metadata.title),
+        ("kind", metadata.kind),
+        ("parentSessionId", metadata.parent_session_id),
     ];
-    object_json(members)
+    json.object(|json| append_present(json, &members));
 }
 
-/// The metadata of a session as JSON.
-pub fn metadata_json(metadata: &CurrentMetadata<'_>) -> Vec<u8> {
-    let members = [
-        (&b"sessionId"[..], metadata.session_id),
-        (b"projectHash", metadata.project_hash),
-        (b"provider", metadata.provider),
-        (b"model", metadata.model),
-        (b"workspaceDirs", metadata.workspace_dirs),
-        (b"startTime", metadata.start_time),
-    ];
-    let optional = [
-        (&b"cwd"[..], metadata.cwd),
-        (b"title", metadata.title),
-        (b"kind", metadata.kind),
-        (b"parentSessionId", metadata.parent_session_id),
-    ];
-    let optional = optional.into_iter().filter_map(|(key, value)| value.map(|value| (key, value)));
-    object_json(members.into_iter().chain(optional))
-}
-
-/// The types of unknown events, each in an array with its number; the type is missing for events without one.
-pub fn unknown_events_json(unknown: &[(Option<&[u8]>, u64)]) -> Vec<u8> {
-    let mut json = b"[".to_vec();
-    for (name, count) in unknown {
-        json.extend_from_slice(if json.len() == 1 { b"[" } else { b",[" });
-        json.extend_from_slice(count.to_string().as_bytes());
-        if let Some(name) = name {
-            json.push(b',');
-            append_shown(&mut json, name);
-        }
-        json.push(b']');
-    }
-    json.push(b']');
-    json
-}
-
-/// A JSON object with these keys and JSON texts.
-pub fn object_json<'v>(members: impl IntoIterator<Item = (&'v [u8], &'v [u8])>) -> Vec<u8> {
-    let mut json = Vec::new();
+/// Appends those members that have a value.
+pub fn append_present(json: &mut JsonText, members: &[(&str, Option<&[u8]>)]) {
     for (key, value) in members {
-        json.extend_from_slice(if json.is_empty() { b"{\"" } else { b",\"" });
-        json.extend_from_slice(key);
-        json.extend_from_slice(b"\":");
-        json.extend_from_slice(value);
+        if let Some(value) = value {
+            json.key(key).raw(value);
+        }
     }
-    json.push(b'}');
-    json
+}
+
+/// Appends the types of unknown events, each in an array with its number; the type is missing for events without one.
+pub fn append_unknown_events(json: &mut JsonText, unknown: &[(Option<&[u8]>, u64)]) {
+    json.array(|json| {
+        for (name, count) in unknown {
+            json.array(|json| {
+                json.value(count);
+                name.iter().for_each(|name| append_shown(json, name));
+            });
+        }
+    });
 }

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use napi::bindgen_prelude::{Function, Result, Utf16String};
 use napi_derive::napi;
 
-use super::batch_builder::{checkpoint_json, metadata_json, object_json, unknown_events_json};
+use super::batch_builder::{append_checkpoint, append_metadata, append_present, append_unknown_events};
 use super::job::{Closed, JobEnd, NativeJob, Progress, Sender, new_job};
-use super::json::{JsonText, number_json};
-use super::message_json::message_json;
+use super::json::{JsonText, finished};
+use super::message_json::append_message;
 use super::replay::{NativeReplayOptions, fold_options};
 use session_tape_core::foreign::Foreign;
 use session_tape_core::session::read::{CurrentMetadata, Described, Describing, Outcome, Replay, ReplayError, Unread};
@@ -45,9 +45,8 @@ pub fn describe_sessions(
 
 struct DescribedBatches<'s> {
     sender: &'s Sender,
-    /// The elements of the next batch as JSON, and their total size.
-    elements: Vec<Vec<u8>>,
-    bytes: usize,
+    /// The elements of the next batch.
+    elements: JsonText,
     progress: Progress,
     /// When the last batch was sent.
     sent: Instant,
@@ -56,7 +55,7 @@ struct DescribedBatches<'s> {
 impl<'s> DescribedBatches<'s> {
     fn new(sender: &'s Sender, total: u64) -> Self {
         let progress = Progress { bytes: 0, total, files: Some(0) };
-        DescribedBatches { sender, elements: Vec::new(), bytes: 0, progress, sent: Instant::now() }
+        DescribedBatches { sender, elements: JsonText::default(), progress, sent: Instant::now() }
     }
 
     fn run(mut self, describing: Describing) -> std::result::Result<JobEnd, Closed> {
@@ -65,57 +64,58 @@ impl<'s> DescribedBatches<'s> {
                 return Err(Closed);
             }
             self.add(&described);
-            if self.bytes >= BATCH_BYTES || self.sent.elapsed() >= BATCH_EVERY {
+            if self.elements.bytes() >= BATCH_BYTES || self.sent.elapsed() >= BATCH_EVERY {
                 let mut json = self.take();
                 json.close();
-                self.sender.send(json.finish())?;
+                self.sender.send(finished(json))?;
             }
         }
         if self.sender.is_cancelled() {
             // The last scans may have failed because of the cancellation.
             return Err(Closed);
         }
-        Ok(JobEnd::done_behind(self.take(), None, |json| json.syntax("{}")))
+        Ok(JobEnd::done_behind(self.take(), None, |json| json.raw(b"{}")))
     }
 
     fn add(&mut self, described: &Described) {
-        let mut element = format!("[{},", described.index).into_bytes();
-        let json = described_json(&described.replay).filter(|json| json.len() <= MAX_BYTES);
-        element.extend(json.as_deref().unwrap_or(b"null"));
-        if let Ok(replay) = &described.replay {
-            element.extend(format!(",\"{}\"", unread_of(replay)).into_bytes());
-        }
-        element.push(b']');
-        self.bytes += element.len();
-        self.elements.push(element);
+        let json = described_json(&described.replay).map(JsonText::into_bytes).filter(|json| json.len() <= MAX_BYTES);
+        self.elements.array(|element| {
+            element.value(&described.index);
+            element.raw(json.as_deref().unwrap_or(b"null"));
+            if let Ok(replay) = &described.replay {
+                element.value(unread_of(replay));
+            }
+        });
         self.progress.bytes = self.progress.bytes.saturating_add(described.size);
         self.progress.files = self.progress.files.map(|files| files + 1);
     }
 
     /// The open JSON object of the batch, with the progress so far.
     fn take(&mut self) -> JsonText {
-        let mut json = JsonText::with_capacity(self.bytes + 100);
+        let elements = std::mem::take(&mut self.elements).into_bytes();
+        let mut json = JsonText::with_capacity(elements.len() + 100);
         json.open();
-        json.key("described");
-        json.array(self.elements.drain(..), |json, element| json.raw(&element));
+        json.key("described").array(|json| json.raw(&elements));
         self.progress.append_to(&mut json);
-        self.bytes = 0;
         self.sent = Instant::now();
         json
     }
 }
 
-/// The result of a replay without its history, or its error, as JSON. `None` if a value is too long, which is not copied then.
-fn described_json(replay: &std::result::Result<Replay, ReplayError>) -> Option<Vec<u8>> {
+/// The result of a replay without its history, or its error. `None` if a value is too long, which is not copied then.
+fn described_json(replay: &std::result::Result<Replay, ReplayError>) -> Option<JsonText> {
+    let failed = |error: &ReplayError| JsonText::of_object(|json| append_message(json.key("error"), &error.message()));
     let replay = match replay {
         Ok(replay) => replay,
-        Err(error) => return Some(failure_json(error)),
+        Err(error) => return Some(failed(error)),
     };
     let outcome = replay.outcome(None);
     match &outcome.metadata {
         Ok(metadata) if has_long_value(&outcome, metadata) => None,
-        Ok(metadata) => Some(outcome_json(&outcome, &metadata_json(metadata), replay.items().len())),
-        Err(error) => Some(failure_json(error)),
+        Ok(metadata) => {
+            Some(JsonText::of_object(|json| append_outcome(json, &outcome, metadata, replay.items().len())))
+        }
+        Err(error) => Some(failed(error)),
     }
 }
 
@@ -134,35 +134,21 @@ fn has_long_value(outcome: &Outcome<'_>, metadata: &CurrentMetadata<'_>) -> bool
     [provider, model, workspace_dirs].into_iter().chain(texts).chain(unknown).any(|value| value.len() > MAX_BYTES)
 }
 
-fn failure_json(error: &ReplayError) -> Vec<u8> {
-    object_json([(&b"error"[..], &message_json(&error.message())[..])])
-}
-
-fn outcome_json(outcome: &Outcome<'_>, metadata: &[u8], items: usize) -> Vec<u8> {
-    let (last_seq, is_corrupt) = (number_json(outcome.last_seq), outcome.is_out_of_sequence.to_string());
-    let (events, items) = (outcome.event_count.to_string(), items.to_string());
-    let checkpoints = array_json(outcome.checkpoints.iter().map(checkpoint_json));
-    let warnings = array_json(outcome.warnings.iter().map(message_json));
-    let members = [
-        (&b"metadata"[..], metadata),
-        (b"lastSeq", last_seq.as_bytes()),
-        (b"sequenceCorrupt", is_corrupt.as_bytes()),
-        (b"eventCount", events.as_bytes()),
-        (b"historyLength", items.as_bytes()),
-        (b"checkpoints", &checkpoints),
-        (b"warnings", &warnings),
-    ];
-    let unknown = outcome.unknown_events.as_deref().map(unknown_events_json);
+fn append_outcome(json: &mut JsonText, outcome: &Outcome<'_>, metadata: &CurrentMetadata<'_>, items: usize) {
+    append_metadata(json.key("metadata"), metadata);
+    json.key("lastSeq").number(outcome.last_seq);
+    json.member("sequenceCorrupt", &outcome.is_out_of_sequence);
+    json.member("eventCount", &outcome.event_count);
+    json.member("historyLength", &items);
+    json.key("checkpoints").array(|json| outcome.checkpoints.iter().for_each(|one| append_checkpoint(json, one)));
+    json.key("warnings").array(|json| outcome.warnings.iter().for_each(|warning| append_message(json, warning)));
     let optional = [
-        (&b"name"[..], outcome.session_name),
-        (b"ancestry", outcome.ancestry),
-        (b"semanticMediaPurgeFrontier", outcome.purge_frontier),
-        (b"unknownEvents", unknown.as_deref()),
+        ("name", outcome.session_name),
+        ("ancestry", outcome.ancestry),
+        ("semanticMediaPurgeFrontier", outcome.purge_frontier),
     ];
-    let optional = optional.into_iter().filter_map(|(key, value)| value.map(|value| (key, value)));
-    object_json(members.into_iter().chain(optional))
-}
-
-fn array_json(elements: impl Iterator<Item = Vec<u8>>) -> Vec<u8> {
-    [b"[", &elements.collect::<Vec<_>>().join(&b","[..])[..], b"]"].concat()
+    append_present(json, &optional);
+    if let Some(unknown) = &outcome.unknown_events {
+        append_unknown_events(json.key("unknownEvents"), unknown);
+    }
 }

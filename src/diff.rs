@@ -8,11 +8,10 @@ use napi_derive::napi;
 use super::bundles::NativeBundles;
 use super::error_json::{CANT_BE_READ, ErrorJson};
 use super::job::{JobEnd, NativeJob, Progress, ProgressReporter};
+use super::json::JsonText;
 use super::reading::start_reading;
 use session_tape_core::bundle::ImportError;
-use session_tape_core::diff::{
-    Compared, DiffError, DiffOptions, Pointer, Side, diff, print, print_chain, trace_ancestors,
-};
+use session_tape_core::diff::{Compared, DiffError, DiffOptions, Pointer, Side, diff, print, trace_ancestors};
 use session_tape_core::foreign::Stop;
 use session_tape_core::lines::ReadError;
 use session_tape_core::recording::{Recording, RecordingError};
@@ -59,7 +58,7 @@ pub fn start_diff(
         }
         let found = opened
             .and_then(|(left, right)| watched(reporter, |task| diff(left.source(), right.source(), &options, task)));
-        end(found.map(|found| print(found.as_ref())))
+        end(found, |json, found| print(json, found.as_ref()))
     })
 }
 
@@ -74,7 +73,7 @@ pub fn start_trace(
     start_reading(bundles, on_ready, vec![path], false, move |paths, reporter| {
         let found = open(&paths[0], None, reporter)
             .and_then(|opened| watched(reporter, |task| trace_ancestors(opened.source(), &event_id, task)));
-        end(found.map(|chain| print_chain(&chain)))
+        end(found, |json, chain| json.value(&chain))
     })
 }
 
@@ -111,10 +110,10 @@ enum Fault {
     Foreign(ImportFault, Option<Side>),
 }
 
-/// The end of a job whose result is a JSON text, which can be large.
-fn end(found: std::result::Result<String, Fault>) -> JobEnd {
+/// The end of a job whose result `append` appends.
+fn end<T>(found: std::result::Result<T, Fault>, append: impl FnOnce(&mut JsonText, T)) -> JobEnd {
     match found {
-        Ok(text) => JobEnd::done(|json| json.raw(text.as_bytes())),
+        Ok(found) => JobEnd::done(|json| append(json, found)),
         Err(Fault::Recording(error)) => JobEnd::failed(&ErrorJson::from(&error)),
         Err(Fault::Foreign(fault, side)) => {
             JobEnd::failed(&ErrorJson::new(fault.code(), fault.to_string()).of_side(side))

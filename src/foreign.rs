@@ -14,8 +14,7 @@ use super::job::{JobEnd, NativeJob, new_job};
 use super::json::JsonText;
 use super::writing_job::{Reports, start_writing};
 use session_tape_core::foreign::{
-    Conversation, Conversion, ConvertOptions, Detected, Entry, ForeignFormat, OpenedSource, Stop, detect_at, list_at,
-    open_converted,
+    Conversion, ConvertOptions, Detected, Entry, OpenedSource, Stop, detect_at, list_at, open_converted,
 };
 use session_tape_core::lines::{LineSource, ReadError};
 use session_tape_core::session::record::{ImportFault, ImportOptions, import_foreign};
@@ -45,7 +44,7 @@ pub fn start_detection(path: String, on_ready: Function<'_, (), ()>) -> Result<N
             Ok(detected) => JobEnd::done(|json| match detected {
                 Detected::Native => json.value("native"),
                 Detected::Foreign(format) => json.value(format.as_str()),
-                Detected::Unknown => json.syntax("null"),
+                Detected::Unknown => json.raw(b"null"),
             }),
             Err(stop) => failed(stop, path),
         }
@@ -60,32 +59,15 @@ pub fn start_listing(path: String, on_ready: Function<'_, (), ()>) -> Result<Nat
     sender.run_in_background(move |_| {
         let path = Path::new(&path);
         match list_at(path) {
-            Ok(Some((format, conversations))) => JobEnd::done(|json| append_listing(json, format, &conversations)),
+            Ok(Some((format, conversations))) => JobEnd::done_with(|json| {
+                json.member("format", format.as_str());
+                json.member("conversations", &conversations);
+            }),
             Ok(None) => fault(&ImportFault::Format(path.to_path_buf())),
             Err(stop) => failed(stop, path),
         }
     });
     Ok(job)
-}
-
-fn append_listing(json: &mut JsonText, format: ForeignFormat, conversations: &[Conversation]) {
-    json.open();
-    json.member("format", format.as_str());
-    json.key("conversations");
-    json.array(conversations, |json, conversation| {
-        json.open();
-        json.member("sessionId", &conversation.session_id);
-        if let Some(id) = &conversation.agent_id {
-            json.member("agentId", id);
-        }
-        if let Some(title) = &conversation.title {
-            json.member("title", title);
-        }
-        json.member("startTime", &conversation.start_time);
-        json.member("records", &conversation.records);
-        json.close();
-    });
-    json.close();
 }
 
 /// Imports a foreign session. The result has `filePath`, `receiptPath`, `lastSeq` and `summary`.
@@ -98,14 +80,11 @@ pub fn start_foreign_import(
 ) -> Result<NativeJob> {
     start_writing(bundles, on_ready, Reports::bytes(options.progress), move |task| {
         match import_foreign(Path::new(&path), &options.read(), task) {
-            Ok(imported) => JobEnd::done(|json| {
-                json.open();
+            Ok(imported) => JobEnd::done_with(|json| {
                 json.member("filePath", &imported.path.to_string_lossy());
                 json.member("receiptPath", &imported.receipt_path.to_string_lossy());
                 json.member("lastSeq", &imported.last_seq);
-                json.key("summary");
-                json.raw(imported.summary.json().as_bytes());
-                json.close();
+                json.key("summary").raw(imported.summary.json().as_bytes());
             }),
             Err(ImportFault::Read(ReadError::System(error))) if error.code == "ECANCELED" => JobEnd::cancelled(),
             Err(error) => fault(&error),
@@ -174,10 +153,9 @@ impl NativeConversion {
                 }
             }
             let Some(reading) = reading.as_mut() else { return JobEnd::closed() };
-            match reading.page() {
-                Ok(page) => JobEnd::done(|json| json.raw(&page)),
-                Err(stop) => failed(stop, path),
-            }
+            let mut read = Ok(());
+            let page = JobEnd::done_with(|json| read = reading.page(json));
+            read.map_or_else(|stop| failed(stop, path), |()| page)
         });
         Ok(job)
     }
@@ -190,32 +168,28 @@ impl NativeConversion {
 }
 
 impl Reading {
-    /// The next page, as JSON text.
-    fn page(&mut self) -> std::result::Result<Vec<u8>, Stop> {
-        let mut page = b"{\"rows\":[".to_vec();
-        let start = page.len();
-        while page.len() < PAGE_BYTES {
-            let Some(entry) = self.next_entry()? else { break };
-            let is_last = self.peek()?.is_none();
-            if page.len() > start {
-                page.push(b',');
+    /// The next page.
+    fn page(&mut self, json: &mut JsonText) -> std::result::Result<(), Stop> {
+        let start = json.bytes();
+        let rows = json.key("rows").array(|json| {
+            let mut rows = 0;
+            while json.bytes() - start < PAGE_BYTES {
+                let Some(entry) = self.next_entry()? else { break };
+                let is_last = self.peek()?.is_none();
+                // Events come in their order, with the first record behind which they are complete.
+                let until = if is_last { u64::MAX } else { entry.own_seq };
+                json.open();
+                json.key("entry").raw(entry.json().as_bytes());
+                json.key("events").array(|json| self.append_events(json, until))?;
+                json.close();
+                rows += 1;
             }
-            page.extend_from_slice(b"{\"entry\":");
-            page.extend_from_slice(entry.json().as_bytes());
-            page.extend_from_slice(b",\"events\":[");
-            // Events come in their order, with the first record behind which they are complete.
-            let until = if is_last { u64::MAX } else { entry.own_seq };
-            self.append_events(&mut page, until)?;
-            page.extend_from_slice(b"]}");
+            Ok::<_, Stop>(rows)
+        })?;
+        if rows == 0 {
+            json.key("summary").raw(self.conversion.summary.json().as_bytes());
         }
-        let is_end = page.len() == start;
-        page.push(b']');
-        if is_end {
-            page.extend_from_slice(b",\"summary\":");
-            page.extend_from_slice(self.conversion.summary.json().as_bytes());
-        }
-        page.push(b'}');
-        Ok(page)
+        Ok(())
     }
 
     fn next_entry(&mut self) -> std::result::Result<Option<Entry>, Stop> {
@@ -234,14 +208,10 @@ impl Reading {
     }
 
     /// Appends the events up to the one with this number.
-    fn append_events(&mut self, page: &mut Vec<u8>, until: u64) -> std::result::Result<(), Stop> {
-        let mut is_first = true;
+    fn append_events(&mut self, page: &mut JsonText, until: u64) -> std::result::Result<(), Stop> {
         while self.next_seq <= until && self.next_seq <= self.conversion.last_seq {
             let line = self.conversion.line_at(self.offset)?;
-            if !std::mem::take(&mut is_first) {
-                page.push(b',');
-            }
-            page.extend_from_slice(&line);
+            page.raw(&line);
             self.offset += line.len() as u64 + 1;
             self.next_seq += 1;
         }

@@ -6,7 +6,7 @@ use napi::bindgen_prelude::{Function, Result, Utf16String};
 use napi_derive::napi;
 
 use super::job::{JobEnd, NativeJob, new_job};
-use super::message_json::message_json;
+use super::message_json::append_message;
 use session_tape_core::session::format::Message;
 use session_tape_core::session::record::{FileNameForm, ForkError, ForkSource, ForkTarget, fork, fork_sequence};
 
@@ -47,12 +47,9 @@ pub fn fork_session(options: NativeForkOptions, on_ready: Function<'_, (), ()>) 
             contents: options.contents,
         };
         match fork(&source, &target) {
-            Ok(made) => JobEnd::done(|json| {
-                json.open();
+            Ok(made) => JobEnd::done_with(|json| {
                 json.member("filePath", &made.path.to_string_lossy());
-                json.key("lastSeq");
-                json.number(made.last_seq);
-                json.close();
+                json.key("lastSeq").number(made.last_seq);
             }),
             Err(error) => failed(&error),
         }
@@ -65,12 +62,7 @@ pub fn fork_session(options: NativeForkOptions, on_ready: Function<'_, (), ()>) 
 pub fn find_fork(options: NativeForkOptions, on_ready: Function<'_, (), ()>) -> Result<NativeJob> {
     let (sender, job) = new_job(on_ready)?;
     sender.run_in_background(move |_| match fork_sequence(&source_of(&options)) {
-        Ok(sequence) => JobEnd::done(|json| {
-            json.open();
-            json.key("sequence");
-            json.number(sequence);
-            json.close();
-        }),
+        Ok(sequence) => JobEnd::done_with(|json| json.key("sequence").number(sequence)),
         Err(error) => failed(&error),
     });
     Ok(job)
@@ -93,13 +85,10 @@ fn failed(error: &ForkError) -> JobEnd {
         ForkError::Empty => ("history", None),
         ForkError::System(error) => ("system", Some(Message::text(error.to_string()))),
     };
-    JobEnd::done(|json| {
-        json.open();
+    JobEnd::done_with(|json| {
         json.member("failed", step);
         if let Some(message) = message {
-            json.key("message");
-            json.raw(&message_json(&message));
+            append_message(json.key("message"), &message);
         }
-        json.close();
     })
 }

@@ -31,7 +31,9 @@ fn read_files(paths: Vec<String>, read: fn(&Path) -> Found, append: fn(&mut Json
             }
             found.push(one);
         }
-        let end_with = |found: &[Found]| JobEnd::done(|json| json.array(found, append));
+        let end_with = |found: &[Found]| {
+            JobEnd::done(|json| json.array(|json| found.iter().for_each(|found| append(json, found))))
+        };
         let end = end_with(&found);
         // Escapes can make the header longer than a string can be.
         if end.bytes() > MAX_END { end_with(&[Err(HeaderError::TooLong)]) } else { end }
@@ -70,15 +72,12 @@ pub fn read_summaries(paths: String) -> AsyncTask<PoolJob> {
 fn append_summary(json: &mut JsonText, found: &Found) {
     match found {
         Ok(summary) => {
-            json.syntax("[");
-            json.raw(&summary.payload);
             let archived = summary.archived.map(|bytes| bytes as f64);
             let numbers = [Some(summary.size as f64), Some(summary.modified), archived];
-            for number in numbers.into_iter().flatten().filter(|_| summary.is_whole) {
-                json.syntax(",");
-                json.number(number);
-            }
-            json.syntax("]");
+            json.array(|json| {
+                json.raw(&summary.payload);
+                numbers.into_iter().flatten().filter(|_| summary.is_whole).for_each(|number| json.number(number));
+            });
         }
         Err(error) => json.value(&error.to_string()),
     }

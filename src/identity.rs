@@ -17,7 +17,7 @@ use session_tape_core::disk::{Metadata, files};
 pub fn file_identities(paths: Vec<String>) -> AsyncTask<PoolJob> {
     PoolJob::start(move || {
         let found = paths.iter().map(|path| files::metadata(&resolve(Path::new(path))).ok());
-        JobEnd::done(|json| json.array(found, |json, metadata| json.value(&metadata.map(identity_of))))
+        JobEnd::done(|json| json.array(|json| found.for_each(|metadata| json.value(&metadata.map(identity_of)))))
     })
 }
 

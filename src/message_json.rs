@@ -1,69 +1,41 @@
 //! Messages as JSON. JavaScript formats the values that a message quotes.
 
-use super::json::string_end;
+use super::json::{JsonText, string_end};
+use session_tape_core::json::Text;
 use session_tape_core::session::format::{Message, MessagePart};
 
-/// A message as JSON: a string, or, if it quotes a file, an array of parts to be joined. JavaScript shows strings among the parts as
+/// Appends a message: a string, or, if it quotes a file, an array of parts to be joined. JavaScript shows strings among the parts as
 /// they are, and other values as JSON. Quoted values may have hundreds of megabytes, so they are copied only once.
-pub fn message_json(message: &Message<'_>) -> Vec<u8> {
-    let mut json = Vec::with_capacity(message.0.iter().map(|part| part_length(part) + 3).sum::<usize>() + 2);
+pub fn append_message(json: &mut JsonText, message: &Message<'_>) {
     if let [MessagePart::Text(text)] = &message.0[..] {
-        append_string(&mut json, text);
-        return json;
+        return json.value(text);
     }
-    let mut separator = b'[';
-    for part in &message.0 {
-        json.push(separator);
-        append_part(&mut json, part);
-        separator = b',';
-    }
-    json.push(b']');
-    json
+    json.array(|json| {
+        for part in &message.0 {
+            match part {
+                MessagePart::Text(text) => json.value(text),
+                MessagePart::Json(value) => append_shown(json, value),
+                MessagePart::OwnJson(value) => append_shown(json, value),
+                MessagePart::Utf16(units) => json.text(Text::from_units(units).as_json().as_bytes()),
+            }
+        }
+    });
 }
 
-/// Approximate size of a part's JSON text in bytes.
-fn part_length(part: &MessagePart<'_>) -> usize {
-    match part {
-        MessagePart::Text(text) => text.len(),
-        MessagePart::Json(value) => value.len(),
-        MessagePart::OwnJson(value) => value.len(),
-        MessagePart::Utf16(units) => 6 * units.len(),
-    }
-}
-
-fn append_part(json: &mut Vec<u8>, part: &MessagePart<'_>) {
-    match part {
-        MessagePart::Text(text) => append_string(json, text),
-        MessagePart::Json(value) => append_shown(json, value),
-        MessagePart::OwnJson(value) => append_shown(json, value),
-        MessagePart::Utf16(units) => append_utf16(json, units),
-    }
-}
-
-fn append_string(json: &mut Vec<u8>, text: &str) {
-    let start = json.len();
-    // Serialising a string can't fail.
-    if serde_json::to_writer(&mut *json, text).is_err() {
-        json.truncate(start);
-        json.extend_from_slice(b"\"\"");
-    }
-}
-
-fn append_utf16(json: &mut Vec<u8>, units: &[u16]) {
-    json.push(b'"');
-    for unit in units {
-        json.extend_from_slice(format!("\\u{unit:04x}").as_bytes());
-    }
-    json.push(b'"');
+/// The JSON text of a message.
+pub fn message_json(message: &Message<'_>) -> Vec<u8> {
+    let mut json = JsonText::default();
+    append_message(&mut json, message);
+    json.into_bytes()
 }
 
 /// Appends a value that JavaScript will show: as that value, or as a string with its text if it is nested too deeply for
 /// `JSON.stringify`.
-pub fn append_shown(json: &mut Vec<u8>, value: &[u8]) {
+pub fn append_shown(json: &mut JsonText, value: &[u8]) {
     if depth(value) <= DEEPEST_SHOWN {
-        json.extend_from_slice(value);
+        json.raw(value);
     } else {
-        append_string(json, &String::from_utf8_lossy(&compact(value)));
+        json.value(&String::from_utf8_lossy(&compact(value)));
     }
 }
 
@@ -114,7 +86,7 @@ mod tests {
             MessagePart::Json(b"{ }"),
             MessagePart::Utf16(&[0xd800, 0x61]),
         ]);
-        assert_eq!(message_json(&quoting), br#"["got ",{ },"\ud800\u0061"]"#);
+        assert_eq!(message_json(&quoting), br#"["got ",{ },"\ud800a"]"#);
     }
 
     #[test]

@@ -25,17 +25,11 @@ pub fn text_page<E>(
 ) -> JobEnd {
     JobEnd::done(|json| {
         json.reserve(TEXT_PAGE_BYTES + TEXT_PAGE_BYTES / 4);
-        json.open();
-        json.key(name);
-        json.syntax("[");
-        let end = append(json);
-        json.syntax("]");
-        match end {
+        json.object(|json| match json.key(name).array(append) {
             Ok(false) => {}
             Ok(true) => json.member("last", &true),
             Err(error) => json.member("error", &shown(&error)),
-        }
-        json.close();
+        });
     })
 }
 
@@ -141,7 +135,7 @@ impl NativePages {
         let reading = self.reading.clone();
         start(on_ready, move || {
             reading.lock().close();
-            JobEnd::done(|json| json.syntax("null"))
+            JobEnd::done(|json| json.raw(b"null"))
         })
     }
 }

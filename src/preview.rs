@@ -43,12 +43,11 @@ fn start<T: Default + 'static>(
 }
 
 fn append_preview(json: &mut JsonText, preview: Preview) {
-    json.open();
-    json.member("hasContent", &preview.has_content);
-    json.key("firstUserMessage");
-    match preview.first_user_message {
-        Some(message) => json.raw(format!("\"{}\"", Text::from_units(&message).as_json()).as_bytes()),
-        None => json.syntax("null"),
-    }
-    json.close();
+    json.object(|json| {
+        json.member("hasContent", &preview.has_content);
+        match preview.first_user_message {
+            Some(message) => json.key("firstUserMessage").text(Text::from_units(&message).as_json().as_bytes()),
+            None => json.key("firstUserMessage").raw(b"null"),
+        }
+    });
 }

@@ -78,12 +78,9 @@ impl Failure {
 
 /// Appends events until the page is full or there are no more. Returns whether there are no more.
 fn append_events(json: &mut JsonText, trace: &mut Trace) -> std::result::Result<bool, Failure> {
-    let mut separator = "";
     while json.bytes() < TEXT_PAGE_BYTES {
         let Some(event) = trace.next().transpose().map_err(Failure::Run)? else { return Ok(true) };
-        json.syntax(separator);
-        append_event(json, &event);
-        separator = ",";
+        json.object(|json| append_event(json, &event));
     }
     Ok(false)
 }
@@ -104,32 +101,17 @@ impl Request {
 }
 
 fn append_event(json: &mut JsonText, event: &EventLine<'_>) {
-    json.syntax("{\"eventId\":\"");
-    json.syntax(&event.id());
-    json.syntax("\",\"logicalTime\":");
-    json.number(event.time as f64);
-    append_inside(json, "ts", event.ts);
-    append_inside(json, "kind", event.kind);
+    json.key("eventId").text(event.id().as_bytes());
+    json.member("logicalTime", &event.time);
+    json.key("ts").text(event.ts.as_bytes());
+    json.key("kind").text(event.kind.as_bytes());
     match event.node {
-        Some(node) => append_inside(json, "node", node),
-        None => json.syntax(",\"node\":null"),
+        Some(node) => json.key("node").text(node.as_bytes()),
+        None => json.key("node").raw(b"null"),
     }
-    match event.parent {
-        Some(parent) => append_inside(json, "parent", &event_id(parent)),
-        None => json.syntax(",\"parent\":null"),
-    }
-    json.key("payload");
-    json.raw(event.payload.as_bytes());
+    json.member("parent", &event.parent.map(event_id));
+    json.key("payload").raw(event.payload.as_bytes());
     for (key, hash) in [("payloadHash", event.payload_hash), ("stateHash", event.state_hash), ("hash", event.hash)] {
-        append_inside(json, key, session_tape_core::hash::as_text(hash));
+        json.key(key).text(hash);
     }
-    json.syntax("}");
-}
-
-/// Appends a member whose value is a string, given the inside of its JSON text.
-fn append_inside(json: &mut JsonText, key: &str, inside: &str) {
-    json.key(key);
-    json.syntax("\"");
-    json.raw(inside.as_bytes());
-    json.syntax("\"");
 }

@@ -7,7 +7,7 @@ use napi::{Env, JsDeferred};
 use napi_derive::napi;
 
 use super::error_json::ErrorJson;
-use super::json::JsonText;
+use super::json::{JsonText, finished};
 use super::text::{JsText, OutputText as JsonString};
 use super::writing::{NativeWriting, RecorderGroup, deferred};
 use session_tape_core::disk::Durability;
@@ -165,10 +165,7 @@ impl NativeRunRecorder {
     /// The state, as JSON text.
     #[napi(catch_unwind)]
     pub fn state(&self) -> JsonString {
-        let state = self.recorder.run_state();
-        let mut json = JsonText::with_capacity(state.len());
-        json.raw(&state);
-        json.finish()
+        finished(self.recorder.run_state())
     }
 
     /// Accepts no more events. Resolves when everything is written and the log is closed and unlocked.
@@ -213,9 +210,7 @@ impl NativeRunRecorder {
 type Resolver = Box<dyn FnOnce(Env) -> Result<JsonString> + Send>;
 
 fn snapshot_json(written: &std::result::Result<WrittenSnapshot, RecordError>) -> JsonString {
-    let mut json = JsonText::default();
-    json.open();
-    match written {
+    finished(JsonText::of_object(|json| match written {
         Ok(WrittenSnapshot { id, logical_time, state_hash, content_hash }) => {
             json.member("snapshotId", id);
             json.member("logicalTime", logical_time);
@@ -223,13 +218,9 @@ fn snapshot_json(written: &std::result::Result<WrittenSnapshot, RecordError>) ->
             json.member("contentHash", as_text(content_hash));
         }
         Err(error) => json.member("error", &ErrorJson::from(error)),
-    }
-    json.close();
-    json.finish()
+    }))
 }
 
 fn error_json(error: &RecordError) -> JsonString {
-    let mut json = JsonText::default();
-    json.value(&ErrorJson::from(error));
-    json.finish()
+    finished(JsonText::of_value(&ErrorJson::from(error)))
 }

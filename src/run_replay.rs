@@ -148,14 +148,14 @@ fn start(
 
 fn append_replayed(json: &mut JsonText, replayed: &Replayed) {
     let Replayed { state, state_hash, event_count, from_snapshot, warnings, .. } = replayed;
-    json.open();
-    json.member("ok", &true);
-    append_state(json, Some((state, state_hash)));
-    json.member("eventCount", event_count);
-    json.member("fromSnapshot", from_snapshot);
-    json.member("metrics", &MetricsJson::from(replayed));
-    json.member("warnings", warnings);
-    json.close();
+    json.object(|json| {
+        json.member("ok", &true);
+        append_state(json, Some((state, state_hash)));
+        json.member("eventCount", event_count);
+        json.member("fromSnapshot", from_snapshot);
+        json.member("metrics", &MetricsJson::from(replayed));
+        json.member("warnings", warnings);
+    });
 }
 
 fn append_failed(json: &mut JsonText, failed: &Failed) {
@@ -170,22 +170,20 @@ fn append_error_and_state(
     state: Option<(&State, &[u8; 64])>,
     warnings: &[String],
 ) {
-    json.open();
-    json.member("ok", &false);
-    json.member("error", error);
-    append_state(json, state);
-    json.member("warnings", warnings);
-    json.close();
+    json.object(|json| {
+        json.member("ok", &false);
+        json.member("error", error);
+        append_state(json, state);
+        json.member("warnings", warnings);
+    });
 }
 
 /// Appends the state, or `null` if there is none. The state can be large, so it writes its JSON text itself.
 fn append_state(json: &mut JsonText, state: Option<(&State, &[u8; 64])>) {
-    json.key("state");
-    json.written(|out| {
-        if !state.is_some_and(|(state, hash)| state.write_run_state(out, hash)) {
-            out.extend_from_slice(b"null");
-        }
-    });
+    let out = json.key("state").buffer();
+    if !state.is_some_and(|(state, hash)| state.write_run_state(out, hash)) {
+        out.extend_from_slice(b"null");
+    }
 }
 
 /// The verification of a run that can't be read: its log counts as failed.

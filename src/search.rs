@@ -14,7 +14,6 @@ use super::error_json::ErrorJson;
 use super::job::{JobEnd, PoolJob};
 use super::json::JsonText;
 use super::pages::{NativePages, Paged};
-use session_tape_core::json::Text;
 use session_tape_core::search::{
     Bound, Case, Fate, Field, Found, Hit, ListedFile, Part, Query, QueryOptions, ScanOptions, Search, SearchFile,
     Speaker, find_files,
@@ -68,17 +67,20 @@ pub fn search_query_fault(query: Utf16String, regex: bool, letters: String) -> O
 pub fn find_session_files(paths: String) -> AsyncTask<PoolJob> {
     PoolJob::start(move || {
         JobEnd::done(|json| {
-            json.array(paths.split('\0'), |json, path| match find_files(path.as_ref()) {
-                Found::File(ListedFile { size, modified, is_stand_in, .. }) => {
-                    json.value(&(size, modified, is_stand_in))
+            json.array(|json| {
+                for path in paths.split('\0') {
+                    match find_files(path.as_ref()) {
+                        Found::File(ListedFile { size, modified, is_stand_in, .. }) => {
+                            json.value(&(size, modified, is_stand_in));
+                        }
+                        Found::Directory(files) => {
+                            let files: Vec<_> =
+                                files.iter().map(|file| (&file.name, file.size, file.modified)).collect();
+                            json.object(|json| json.member("files", &files));
+                        }
+                        Found::Unreadable(error) => json.value(&error.to_string()),
+                    }
                 }
-                Found::Directory(files) => {
-                    json.open();
-                    let files: Vec<_> = files.iter().map(|file| (&file.name, file.size, file.modified)).collect();
-                    json.member("files", &files);
-                    json.close();
-                }
-                Found::Unreadable(error) => json.value(&error.to_string()),
             });
         })
     })
@@ -216,29 +218,23 @@ impl Page {
         while self.bytes() < PAGE_BYTES
             && let Some(hit) = hits.next()
         {
-            self.hits.syntax(if self.count == 0 { "[" } else { ",[" });
-            append_hit(&mut self.hits, &hit);
-            self.hits.syntax("]");
+            self.hits.array(|json| append_hit(json, &hit));
             self.count += 1;
         }
         self.files += usize::from(self.count > before);
         let is_whole = hits.len() == 0;
-        self.parts.syntax(if self.parts.bytes() == 0 { "[" } else { ",[" });
-        self.parts.value(&part.file);
-        self.parts.syntax(",");
-        self.parts.raw(part.session_id.as_deref().unwrap_or(b"null"));
-        self.parts.syntax(",");
-        self.parts.value(&(self.count - before));
-        self.parts.syntax(",");
-        match part.fate.as_ref().filter(|_| is_whole) {
-            None => self.parts.syntax("null"),
-            Some(Fate::Searched(bytes)) => self.parts.value(bytes),
-            Some(Fate::LeftOut) => self.parts.syntax("false"),
-            Some(Fate::Unreadable(reason)) => self.parts.value(reason),
-        }
-        self.parts.syntax(",");
-        self.parts.value(&part.is_archived);
-        self.parts.syntax("]");
+        self.parts.array(|json| {
+            json.value(&part.file);
+            json.raw(part.session_id.as_deref().unwrap_or(b"null"));
+            json.value(&(self.count - before));
+            match part.fate.as_ref().filter(|_| is_whole) {
+                None => json.raw(b"null"),
+                Some(Fate::Searched(bytes)) => json.value(bytes),
+                Some(Fate::LeftOut) => json.value(&false),
+                Some(Fate::Unreadable(reason)) => json.value(reason),
+            }
+            json.value(&part.is_archived);
+        });
         (!is_whole).then_some((part, hits))
     }
 
@@ -246,46 +242,27 @@ impl Page {
         let mut json = JsonText::with_capacity(self.bytes() + 100);
         json.open();
         for (key, elements) in [("parts", take(&mut self.parts)), ("hits", take(&mut self.hits))] {
-            json.key(key);
-            json.syntax("[");
-            json.append(elements);
-            json.syntax("]");
+            json.key(key).array(|json| json.raw(&elements.into_bytes()));
         }
         json.member("last", &is_last);
-        JobEnd::done_behind(json, None, |json| json.syntax("{}"))
+        JobEnd::done_behind(json, None, |json| json.raw(b"{}"))
     }
 }
 
 fn append_hit(json: &mut JsonText, hit: &Hit) {
     json.value(&hit.line);
-    json.syntax(",");
     match hit.seq {
         Some(seq) => json.number(seq),
-        None => json.syntax("null"),
+        None => json.raw(b"null"),
     }
-    json.syntax(",");
     json.raw(hit.ts.as_deref().unwrap_or(b"null"));
-    json.syntax(",");
-    json.syntax(hit.event_type.as_json());
-    json.syntax(",");
+    json.raw(hit.event_type.as_json().as_bytes());
     json.value(&hit.speaker.map(Speaker::as_str));
-    json.syntax(",");
     json.value(hit.field.as_str());
-    json.syntax(",");
     json.raw(hit.tool.as_deref().unwrap_or(b"null"));
-    for text in [&hit.pointer, &hit.snippet] {
-        append_text(json, text);
-    }
-    json.syntax(",");
+    json.text(hit.pointer.as_json().as_bytes());
+    json.text(hit.snippet.as_json().as_bytes());
     json.value(&hit.ranges);
-    json.syntax(",");
     json.value(&hit.matches);
-    json.syntax(",");
     json.value(&hit.in_history);
-}
-
-fn append_text(json: &mut JsonText, text: &Text<'_>) {
-    json.syntax(",\"");
-    json.raw(text.as_json().as_bytes());
-    json.syntax("\"");
 }

@@ -8,9 +8,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::batch_builder::{
-    BatchBuilder, Belonging, batch_length, checkpoint_json, failure, metadata_json, unknown_events_json,
+    BatchBuilder, Belonging, append_checkpoint, append_metadata, append_unknown_events, batch_length, failure,
 };
 use super::job::{Batch, Closed, JobEnd, Progress, ProgressReporter, Sender};
+use super::json::JsonText;
 use super::message_json::message_json;
 use super::reading::every;
 use super::tape::{ItemTape, ItemTapes, Replay};
@@ -283,22 +284,26 @@ fn unsent(replay: &Replay, wanted: Items, sent: usize) -> &[ItemRef] {
     }
 }
 
-/// The checkpoints, the metadata or the error, and the warnings.
+/// The checkpoints; the metadata, followed by the session's name, its ancestry, the frontier of its last purge and its unknown events, if it has
+/// them, or else the error; and the warnings.
 fn outcome_values(outcome: &Outcome<'_>) -> impl Iterator<Item = (Belonging, Vec<u8>)> {
-    let checkpoints = outcome.checkpoints.iter().map(|one| (Belonging::Checkpoint, checkpoint_json(one)));
-    let results = results_json(outcome).chain(outcome.warnings.iter().map(message_json));
-    checkpoints.chain(results.map(|json| (Belonging::Result, json)))
-}
-
-/// The error, or the metadata followed by the session's name, its ancestry, the frontier of its last purge and its unknown events, if it has them.
-fn results_json(outcome: &Outcome<'_>) -> impl Iterator<Item = Vec<u8>> {
-    let (metadata, more, unknown) = match &outcome.metadata {
-        Ok(metadata) => (
-            metadata_json(metadata),
-            [outcome.session_name, outcome.ancestry, outcome.purge_frontier],
-            outcome.unknown_events.as_deref().map(unknown_events_json),
-        ),
-        Err(error) => (message_json(&error.message()), [None; 3], None),
+    let text = |append: &dyn Fn(&mut JsonText)| {
+        let mut json = JsonText::default();
+        append(&mut json);
+        json.into_bytes()
     };
-    std::iter::once(metadata).chain(more.into_iter().flatten().map(<[u8]>::to_vec)).chain(unknown)
+    let mut results = Vec::new();
+    match &outcome.metadata {
+        Ok(metadata) => {
+            results.push(text(&|json| append_metadata(json, metadata)));
+            let more = [outcome.session_name, outcome.ancestry, outcome.purge_frontier];
+            results.extend(more.into_iter().flatten().map(<[u8]>::to_vec));
+            let unknown = outcome.unknown_events.as_deref();
+            results.extend(unknown.map(|unknown| text(&|json| append_unknown_events(json, unknown))));
+        }
+        Err(error) => results.push(message_json(&error.message())),
+    }
+    let checkpoint = move |one| (Belonging::Checkpoint, text(&|json| append_checkpoint(json, one)));
+    let results = results.into_iter().chain(outcome.warnings.iter().map(message_json));
+    outcome.checkpoints.iter().map(checkpoint).chain(results.map(|json| (Belonging::Result, json)))
 }

@@ -13,7 +13,7 @@ use super::pages::{NativePages, Paged, TEXT_PAGE_BYTES, text_page};
 use super::reading::start_reading;
 use super::session_records::{error_of, failed, session_log};
 use session_tape_core::bundle::media_store;
-use session_tape_core::session::media::{Checked, MediaStore, RecordReferences, Stored, check_media};
+use session_tape_core::session::media::{MediaStore, RecordReferences, Stored, check_media};
 use session_tape_core::session::read::{RecordLine, RecordOptions, RecordReader};
 use session_tape_core::task::Cancellation;
 
@@ -51,13 +51,7 @@ fn check(path: &str, media_dir: Option<&str>, bundles: &Bundles, cancellation: &
         None => media_store(None, Path::new(path), &file),
     };
     match cancellation.during(|| check_media(&file, &store)) {
-        Ok(Checked { present, missing, corrupt }) => JobEnd::done(|json| {
-            json.open();
-            json.member("present", &present);
-            json.member("missing", &missing);
-            json.member("corrupt", &corrupt);
-            json.close();
-        }),
+        Ok(checked) => JobEnd::done(|json| json.value(&checked)),
         Err(error) => failed(&error),
     }
 }
@@ -86,12 +80,11 @@ impl Paged for References {
 
     fn next_page(&mut self) -> JobEnd {
         let append = |json: &mut JsonText| {
-            let mut separator = "";
             while json.bytes() < TEXT_PAGE_BYTES {
                 let mut take = |line: &RecordLine<'_>| {
                     let has_room = json.bytes() < TEXT_PAGE_BYTES;
                     if has_room && let Some(record) = line.json.and_then(RecordReferences::of_line) {
-                        append_record(json, line.number, &record, &mut separator);
+                        append_record(json, line.number, &record);
                     }
                     has_room
                 };
@@ -109,29 +102,22 @@ impl Paged for References {
     }
 }
 
-fn append_record(json: &mut JsonText, line: u64, record: &RecordReferences<'_>, separator: &mut &'static str) {
+fn append_record(json: &mut JsonText, line: u64, record: &RecordReferences<'_>) {
     for reference in &record.references {
         for (role, object) in [("original", &reference.original), ("selected", &reference.selected)] {
-            json.syntax(std::mem::replace(separator, ","));
-            append_entry(json, line, record.seq, role, object);
+            json.object(|json| append_entry(json, line, record.seq, role, object));
         }
     }
 }
 
 fn append_entry(json: &mut JsonText, line: u64, seq: Option<f64>, role: &str, object: &Stored<'_>) {
-    json.open();
     json.member("contentId", &object.id());
-    json.key("seq");
     match seq.filter(|seq| seq.is_finite()) {
-        Some(seq) => json.number(seq),
-        None => json.raw(b"null"),
+        Some(seq) => json.key("seq").number(seq),
+        None => json.key("seq").raw(b"null"),
     }
     json.member("line", &line);
     json.member("role", role);
     json.member("byteLength", &object.byte_length());
-    json.key("mimeType");
-    json.syntax("\"");
-    json.raw(String::from_utf8_lossy(object.mime_type()).as_bytes());
-    json.syntax("\"");
-    json.close();
+    json.key("mimeType").text(object.mime_type());
 }

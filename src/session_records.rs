@@ -234,7 +234,7 @@ impl Page {
             describe(&mut json, &tape, [self.tape.count(), 0, 0, 0]);
             output_of(tape)
         });
-        JobEnd::done_behind(json, tape, |json| json.syntax("{}"))
+        JobEnd::done_behind(json, tape, |json| json.raw(b"{}"))
     }
 }
 

@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use serde::Serialize;
 
 use super::error_json::ErrorJson;
-use super::json::JsonText;
+use super::json::{JsonText, finished};
 use super::text::OutputText as JsonString;
 use session_tape_core::lines::{AcknowledgeHook, LAST_WRITES, Shared, WriteFailure, Writer};
 
@@ -239,7 +239,5 @@ struct FailureJson<'f> {
 
 fn failure_json(failure: &WriteFailure) -> JsonString {
     let (error, kept) = (failure.into(), failure.kept);
-    let mut json = JsonText::default();
-    json.value(&FailureJson { error, kept, is_environmental: failure.is_environmental() });
-    json.finish()
+    finished(JsonText::of_value(&FailureJson { error, kept, is_environmental: failure.is_environmental() }))
 }

@@ -11,6 +11,7 @@ use session_tape_core::diff::DiffOptions;
 use session_tape_core::diff::Source;
 use session_tape_core::diff::diff;
 use session_tape_core::diff::print;
+use session_tape_core::json::JsonText;
 use session_tape_core::task::{Cancellation, Task};
 
 const START: &[u8] =
@@ -21,7 +22,9 @@ fn compared(left: &Path, right: &Path) -> Result<Option<Diff>, DiffError> {
     let mut task = Task { cancellation: &cancelled, progress: &mut |_| {} };
     let found = diff(&Source::session(left), &Source::session(right), &options, &mut task);
     if let Ok(found) = &found {
-        serde_json::from_str::<serde::de::IgnoredAny>(&print(found.as_ref())).expect("the answer is JSON");
+        let mut json = JsonText::default();
+        print(&mut json, found.as_ref());
+        serde_json::from_slice::<serde::de::IgnoredAny>(&json.into_bytes()).expect("the answer is JSON");
     }
     found
 }

@@ -5,7 +5,7 @@ use std::any::Any;
 use super::progress::Progress;
 use super::queue::{Batch, OutputTape};
 use crate::error_json::ErrorJson;
-use crate::json::JsonText;
+use crate::json::{JsonText, finished, finished_in_pieces};
 use crate::text::OutputText;
 use session_tape_core::bundle::BundleError;
 use session_tape_core::task::Cancelled;
@@ -26,6 +26,11 @@ impl JobEnd {
         let mut json = JsonText::default();
         json.open();
         Self::done_behind(json, None, result)
+    }
+
+    /// The same for a result that is an object. `members` appends its members.
+    pub fn done_with(members: impl FnOnce(&mut JsonText)) -> Self {
+        Self::done(|json| json.object(members))
     }
 
     /// The same, in a batch with other content: `json` is the open object of that batch.
@@ -85,14 +90,14 @@ impl JobEnd {
     /// Closes the object and returns it as a batch.
     pub fn into_batch(mut self) -> Batch {
         self.json.close();
-        Batch { text: self.json.finish(), tape: self.tape }
+        Batch { text: finished(self.json), tape: self.tape }
     }
 
     /// Closes the object and returns it as a batch, or in pieces.
     pub fn into_batches(mut self) -> Vec<Batch> {
         if self.is_splittable && self.tape.is_none() {
             self.json.close();
-            return self.json.finish_in_pieces().into_iter().map(Batch::from).collect();
+            return finished_in_pieces(self.json).into_iter().map(Batch::from).collect();
         }
         vec![self.into_batch()]
     }

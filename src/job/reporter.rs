@@ -4,7 +4,7 @@ use super::end::JobEnd;
 use super::progress::{Every, Progress};
 use super::queue::Batch;
 use super::sender::Sender;
-use crate::json::JsonText;
+use crate::json::{JsonText, finished};
 use session_tape_core::task::Cancellation;
 
 /// Sends the progress of a job to JavaScript, as often as [`Every`] specifies.
@@ -34,12 +34,8 @@ impl<'s> ProgressReporter<'s> {
     pub fn report(&mut self, progress: Progress) {
         if !self.sender.is_cancelled() && self.is_due(progress.bytes) {
             let Some(progress) = self.advance(progress) else { return };
-            let mut json = JsonText::default();
-            json.open();
-            progress.append_to(&mut json);
-            json.close();
             // If the queue is closed, the work is already cancelled.
-            let _ = self.sender.send(Batch::from(json.finish()));
+            let _ = self.sender.send(batch(progress));
         } else {
             self.note(progress);
         }
@@ -77,11 +73,7 @@ impl<'s> ProgressReporter<'s> {
             return;
         }
         self.has_concluded = true;
-        let mut json = JsonText::default();
-        json.open();
-        self.all().append_to(&mut json);
-        json.close();
-        if self.sender.send(Batch::from(json.finish())).is_ok() {
+        if self.sender.send(batch(self.all())).is_ok() {
             self.sender.queue().wait_until_taken(|| self.sender.is_cancelled());
         }
     }
@@ -95,4 +87,9 @@ impl<'s> ProgressReporter<'s> {
         let Progress { total, files, .. } = self.last;
         Progress { bytes: total, total, files }
     }
+}
+
+/// A batch with nothing but progress.
+fn batch(progress: Progress) -> Batch {
+    finished(JsonText::of_object(|json| progress.append_to(json))).into()
 }

@@ -1,7 +1,8 @@
 //! The content of an item that tables show: its speaker, its texts, its calls and their results.
 
-use session_tape_core::diff::{Index, Shape, Tree};
+use session_tape_core::diff::Tree;
 use session_tape_core::json::Text;
+use session_tape_core::json::{Index, Shape};
 
 /// A block of an item.
 #[derive(Clone, Debug, PartialEq)]

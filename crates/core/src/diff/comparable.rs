@@ -4,14 +4,14 @@ use super::align::{Compared, Parting};
 use super::ancestry::{Cause, cause};
 use super::error::{DiffError, Side};
 use super::projection::{
-    Calls, CountCalls, Field, Pointer, Tree, events_are_plainly_equal, inside, may_have_calls, project_event,
-    project_record, records_are_plainly_equal,
+    Calls, CountCalls, Field, Pointer, Tree, events_are_plainly_equal, may_have_calls, project_event, project_record,
+    records_are_plainly_equal,
 };
 use super::stream::{
     Batch, BatchReader, Cursor, Event, Members, Row, RunEvents, SessionRecords, Source, of_event, of_record,
     record_row, row_of, start_of,
 };
-use crate::json::{Nesting, Text};
+use crate::json::{Nesting, Text, inside};
 use crate::run::{EventLine, Kind};
 
 /// Reads the log of a recording that can be compared with others of its kind.

@@ -7,10 +7,10 @@ use super::ancestry::{Cause, Chain, affected_nodes, cause, chain, has_event};
 use super::comparable::Comparable;
 use super::document::quoted;
 use super::error::{DiffError, Side};
-use super::projection::{Field, Pair, ROOT, fields, same_place};
+use super::projection::{Field, Pair, fields, same_place};
 use super::stream::{Members, RunEvents, SessionRecords, Source, SourceKind};
 use crate::hash::{as_text, sha256_hex};
-use crate::json::{Field as JsonField, Nesting, Text, names};
+use crate::json::{Field as JsonField, Nesting, ROOT, Text, names};
 use crate::run::{Kind, RunDirectory};
 use crate::task::Task;
 

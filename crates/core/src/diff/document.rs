@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 
-use super::align::{Edit, Edits, MAX_EDITS};
-use super::ancestry::Chain;
+use super::align::{Edits, MAX_EDITS};
 use super::compare::{Diff, DiffSide};
 use super::projection::Field;
+use crate::json::JsonText;
 
 /// The JSON text of a value without maps, such as a string.
 pub(crate) fn quoted(value: &(impl Serialize + ?Sized)) -> String {
@@ -13,72 +13,68 @@ pub(crate) fn quoted(value: &(impl Serialize + ?Sized)) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 
-/// Prints a diff, or `null` if there is none.
-pub fn print(diff: Option<&Diff>) -> String {
-    let Some(diff) = diff else { return "null".to_owned() };
-    let mut json = format!("{{\"divergence_event\":{}", diff.divergence_event);
-    push(&mut json, "kind", &quoted(diff.kind.as_str()));
-    push(&mut json, "left", &side(diff.left.as_ref()));
-    push(&mut json, "right", &side(diff.right.as_ref()));
-    push(&mut json, "fields", &list(&diff.fields, field));
-    push(&mut json, "causal_ancestors", &list(&diff.chain().edges, |edge| quoted(&edge.event_id)));
-    let [left, right] = &diff.chains;
-    let mut ancestors = format!("{{\"left\":{}", quoted(&left.edges));
-    push(&mut ancestors, "right", &quoted(&right.edges));
-    push(&mut ancestors, "truncated", &format!("{{\"left\":{},\"right\":{}}}", left.truncated, right.truncated));
-    push(&mut json, "ancestors", &(ancestors + "}"));
-    push(&mut json, "common_ancestor", &quoted(&diff.common_ancestor));
-    push(&mut json, "affected_nodes", &quoted(&diff.affected_nodes));
-    push(&mut json, "likely_cause", &quoted(&diff.likely_cause));
-    match &diff.edits {
-        Some(Edits { edits: Some(edits), equal }) => {
-            push(&mut json, "edits", &list(edits, edit));
-            push(&mut json, "equal", &quoted(equal));
+/// Appends a diff, or `null` if there is none.
+pub fn print(json: &mut JsonText, diff: Option<&Diff>) {
+    let Some(diff) = diff else { return json.raw(b"null") };
+    json.object(|json| {
+        json.member("divergence_event", &diff.divergence_event);
+        json.member("kind", diff.kind.as_str());
+        side(json.key("left"), diff.left.as_ref());
+        side(json.key("right"), diff.right.as_ref());
+        fields(json.key("fields"), &diff.fields);
+        let ids: Vec<_> = diff.chain().edges.iter().map(|edge| &edge.event_id).collect();
+        json.member("causal_ancestors", &ids);
+        let [left, right] = &diff.chains;
+        json.key("ancestors").object(|json| {
+            json.member("left", &left.edges);
+            json.member("right", &right.edges);
+            json.key("truncated").object(|json| {
+                json.member("left", &left.truncated);
+                json.member("right", &right.truncated);
+            });
+        });
+        json.member("common_ancestor", &diff.common_ancestor);
+        json.member("affected_nodes", &diff.affected_nodes);
+        json.member("likely_cause", &diff.likely_cause);
+        if let Some(edits) = &diff.edits {
+            print_edits(json, edits);
         }
-        Some(Edits { edits: None, .. }) => push(&mut json, "edits_stopped", &format!("{{\"limit\":{MAX_EDITS}}}")),
-        None => {}
-    }
-    json + "}"
+    });
 }
 
-/// Prints a chain as the result of `traceAncestors`.
-pub fn print_chain(chain: &Chain) -> String {
-    quoted(chain)
+fn print_edits(json: &mut JsonText, Edits { edits, equal }: &Edits) {
+    let Some(edits) = edits else { return json.key("edits_stopped").object(|json| json.member("limit", &MAX_EDITS)) };
+    json.key("edits").array(|json| {
+        for edit in edits {
+            json.object(|json| {
+                json.member("op", &edit.op);
+                edit.left.iter().for_each(|number| json.member("left", number));
+                edit.right.iter().for_each(|number| json.member("right", number));
+                edit.fields.iter().for_each(|of_edit| fields(json.key("fields"), of_edit));
+            });
+        }
+    });
+    json.member("equal", equal);
 }
 
-fn push(json: &mut String, key: &str, value: &str) {
-    json.extend([",\"", key, "\":", value]);
+fn side(json: &mut JsonText, side: Option<&DiffSide>) {
+    let Some(DiffSide { run_id, event_id, members }) = side else { return json.raw(b"null") };
+    json.object(|json| {
+        json.key("run_id").text(run_id.as_bytes());
+        json.member("event_id", event_id);
+        members.iter().for_each(|(key, value)| json.key(key).raw(value.as_bytes()));
+    });
 }
 
-fn list<T>(list: &[T], print: impl Fn(&T) -> String) -> String {
-    let mut json = "[".to_owned();
-    for (index, element) in list.iter().enumerate() {
-        json.push_str(if index > 0 { "," } else { "" });
-        json.push_str(&print(element));
-    }
-    json + "]"
-}
-
-fn side(side: Option<&DiffSide>) -> String {
-    let Some(DiffSide { run_id, event_id, members }) = side else { return "null".to_owned() };
-    let mut json = format!("{{\"run_id\":\"{run_id}\"");
-    push(&mut json, "event_id", &quoted(event_id));
-    members.iter().for_each(|(key, value)| push(&mut json, key, value));
-    json + "}"
-}
-
-fn field(field: &Field) -> String {
-    let mut json = format!("{{\"path\":{}", quoted(&field.path));
-    field.left.iter().for_each(|value| push(&mut json, "left", value));
-    field.right.iter().for_each(|value| push(&mut json, "right", value));
-    field.note.iter().for_each(|note| push(&mut json, "note", &quoted(note)));
-    json + "}"
-}
-
-fn edit(edit: &Edit) -> String {
-    let mut json = format!("{{\"op\":{}", quoted(&edit.op));
-    edit.left.iter().for_each(|number| push(&mut json, "left", &number.to_string()));
-    edit.right.iter().for_each(|number| push(&mut json, "right", &number.to_string()));
-    edit.fields.iter().for_each(|fields| push(&mut json, "fields", &list(fields, field)));
-    json + "}"
+fn fields(json: &mut JsonText, fields: &[Field]) {
+    json.array(|json| {
+        for field in fields {
+            json.object(|json| {
+                json.member("path", &field.path);
+                field.left.iter().for_each(|value| json.key("left").raw(value.as_bytes()));
+                field.right.iter().for_each(|value| json.key("right").raw(value.as_bytes()));
+                field.note.iter().for_each(|note| json.member("note", note));
+            });
+        }
+    });
 }

@@ -6,11 +6,18 @@ use std::path::Path;
 use super::align::{Compared, DivergenceKind, Edit, Op};
 use super::ancestry::{Cause, Chain, trace_ancestors};
 use super::compare::{Diff, DiffOptions, diff};
-use super::document::print;
+use super::document;
 use super::error::{DiffError, Side};
 use super::projection::{Field, Pointer};
 use super::stream::Source;
+use crate::json::JsonText;
 use crate::task::{Cancellation, Task};
+
+fn print(diff: Option<&Diff>) -> String {
+    let mut json = JsonText::default();
+    document::print(&mut json, diff);
+    String::from_utf8(json.into_bytes()).unwrap()
+}
 
 /// A task without progress or cancellation.
 pub fn silent() -> Task<'static> {

@@ -97,13 +97,16 @@ impl Conversion {
 }
 
 /// A conversation of a source.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Conversation {
     /// The id of the session. Empty if the source has none.
     pub session_id: String,
     /// The id of the sub-agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<String>,
     /// Its title.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// The time of its first record.
     pub start_time: String,

@@ -1,4 +1,4 @@
-//! JSON as bytes: scanning and validating it, decoding its strings, reading the fields of objects, and printing its canonical form.
+//! JSON as bytes: scanning and validating it, decoding its strings, reading the fields of objects, walking and writing values.
 
 mod block;
 mod canonical;
@@ -8,6 +8,8 @@ mod payload;
 mod scan;
 mod simple_escape;
 mod text;
+mod tree;
+mod writer;
 
 pub(crate) use canonical::{Array, Object, Writer};
 pub use decode::{decode, is_blank, spells};
@@ -17,5 +19,10 @@ pub(crate) use fields::{names, quoted};
 pub use payload::Payload;
 pub(crate) use payload::{escape_line_separators, may_have_line_separators};
 pub use scan::{Cursor, Nesting, NotJson, Span, plain_prefix};
+pub(crate) use scan::{KeyPlace, Visitor};
 pub(crate) use simple_escape::is_simple_escape;
 pub use text::Text;
+pub(crate) use text::push_name;
+pub use tree::{Index, Mark, Shape, SpareTree, Tree};
+pub(crate) use tree::{ROOT, inside, text_of};
+pub use writer::JsonText;

@@ -9,6 +9,7 @@
 //! above U+007F; and a malformed sequence never swallows the ASCII byte after it.
 
 use super::block::{BLOCK_BYTES, LARGE_BLOCK_BYTES, LargeBlock, are_simple_escapes, ends_plain, masks};
+use super::decode::spells;
 use super::simple_escape::is_simple_escape;
 use crate::json::block;
 
@@ -80,6 +81,34 @@ impl Nesting {
     }
 }
 
+/// The place of a key without its quotes, empty for a value that has none; and whether the key is known to have no escapes.
+pub(crate) type KeyPlace = (Span, bool);
+
+const NO_KEY: KeyPlace = (Span { start: 0, end: 0 }, true);
+
+/// What is told of the values that a cursor moves over, in the order of the text.
+pub(crate) trait Visitor {
+    /// An object or array begins. An error ends the walk.
+    fn open(&mut self, key: KeyPlace, start: usize, is_object: bool) -> Result<(), NotJson>;
+    /// The innermost object or array has ended.
+    fn close(&mut self, end: usize);
+    /// Another value, and whether it is a string that is known to have no escapes.
+    fn scalar(&mut self, key: KeyPlace, value: Span, is_plain: bool);
+}
+
+impl Visitor for () {
+    #[inline(always)]
+    fn open(&mut self, _: KeyPlace, _: usize, _: bool) -> Result<(), NotJson> {
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn close(&mut self, _: usize) {}
+
+    #[inline(always)]
+    fn scalar(&mut self, _: KeyPlace, _: Span, _: bool) {}
+}
+
 /// A position in a line that moves forward over JSON.
 #[derive(Clone)]
 pub struct Cursor<'a> {
@@ -91,6 +120,11 @@ impl<'a> Cursor<'a> {
     /// A cursor at the beginning of `bytes`, one line without its line ending.
     pub fn new(bytes: &'a [u8]) -> Self {
         Cursor { bytes, at: 0 }
+    }
+
+    /// A cursor at the beginning of a value of `line`.
+    pub(crate) fn of(line: &'a [u8], value: Span) -> Self {
+        Cursor { bytes: line, at: value.start as usize }
     }
 
     /// The next byte, not consumed.
@@ -172,7 +206,14 @@ impl<'a> Cursor<'a> {
     /// Moves over a key, its colon and the white space before the value.
     #[inline]
     pub(crate) fn key(&mut self) -> Result<&'a [u8], NotJson> {
-        let key = self.string()?;
+        Ok(self.key_place()?.0.of(self.bytes))
+    }
+
+    #[inline]
+    fn key_place(&mut self) -> Result<KeyPlace, NotJson> {
+        let start = self.at as u32 + 1;
+        let is_plain = self.short_string()?;
+        let end = self.at as u32 - 1;
         match self.bytes[self.at..] {
             // The usual form, without white space.
             [b':', value, ..] if value > b' ' => self.at += 1,
@@ -182,7 +223,24 @@ impl<'a> Cursor<'a> {
                 self.white_space();
             }
         }
-        Ok(&self.bytes[key.start as usize + 1..key.end as usize - 1])
+        Ok((Span { start, end }, is_plain))
+    }
+
+    /// Moves over an object. Returns the last value of each of these keys, which are ASCII.
+    pub(crate) fn members<const N: usize>(
+        &mut self,
+        names: [&str; N],
+        nesting: &mut Nesting,
+    ) -> Result<[Option<Span>; N], NotJson> {
+        let mut values = [None; N];
+        self.object(|cursor, key| {
+            let value = cursor.value(nesting)?;
+            if let Some(at) = names.iter().position(|name| spells(key, name)) {
+                values[at] = Some(value);
+            }
+            Ok(())
+        })?;
+        Ok(values)
     }
 
     /// Moves over an array, calling `element` at the beginning of each value. `element` must move over it.
@@ -214,12 +272,8 @@ impl<'a> Cursor<'a> {
     pub fn value(&mut self, nesting: &mut Nesting) -> Result<Span, NotJson> {
         let start = self.at;
         match self.peek() {
-            Some(b'{' | b'[') => {
-                let skipped = self.skip_nested(nesting);
-                nesting.reset();
-                skipped?;
-            }
-            _ => self.scalar()?,
+            Some(b'{' | b'[') => self.walk(nesting, &mut ())?,
+            _ => self.scalar().map(drop)?,
         }
         Ok(self.span_from(start))
     }
@@ -251,73 +305,93 @@ impl<'a> Cursor<'a> {
         self.at += bytes;
     }
 
-    /// Moves over an object or an array without recursion: nesting costs a bit per level, never stack.
-    fn skip_nested(&mut self, nesting: &mut Nesting) -> Result<(), NotJson> {
+    /// Moves over any value and tells `visitor` of all values in it. Without recursion: nesting costs a bit per level, never stack.
+    pub(crate) fn walk(&mut self, nesting: &mut Nesting, visitor: &mut impl Visitor) -> Result<(), NotJson> {
+        let walked = self.walk_levels(nesting, visitor);
+        nesting.reset();
+        walked
+    }
+
+    fn walk_levels(&mut self, nesting: &mut Nesting, visitor: &mut impl Visitor) -> Result<(), NotJson> {
+        let mut key = NO_KEY;
         loop {
             self.white_space();
+            let start = self.at;
             match self.peek() {
                 Some(b'{') => {
+                    visitor.open(key, start, true)?;
                     self.at += 1;
                     self.white_space();
                     if self.peek() != Some(b'}') {
                         nesting.open(true);
-                        self.key()?;
+                        key = self.key_place()?;
                         continue;
                     }
                     self.at += 1;
+                    visitor.close(self.at);
                 }
                 Some(b'[') => {
+                    visitor.open(key, start, false)?;
                     self.at += 1;
                     self.white_space();
                     if self.peek() != Some(b']') {
                         nesting.open(false);
+                        key = NO_KEY;
                         continue;
                     }
                     self.at += 1;
+                    visitor.close(self.at);
                 }
-                _ => self.scalar()?,
+                _ => {
+                    let is_plain = self.scalar()?;
+                    visitor.scalar(key, self.span_from(start), is_plain);
+                }
             }
-            if self.leave_levels(nesting)? {
-                return Ok(());
+            match self.leave_levels(nesting, visitor)? {
+                Some(next) => key = next,
+                None => return Ok(()),
             }
         }
     }
 
-    /// After a value: closes the brackets that end here. Returns whether the outermost one was closed.
-    fn leave_levels(&mut self, nesting: &mut Nesting) -> Result<bool, NotJson> {
+    /// After a value: closes the brackets that end here. Returns the key of the next value, or `None` if the outermost bracket was closed.
+    #[inline]
+    fn leave_levels(&mut self, nesting: &mut Nesting, visitor: &mut impl Visitor) -> Result<Option<KeyPlace>, NotJson> {
         while nesting.depth > 0 {
             self.white_space();
             match (self.peek(), nesting.in_object()) {
                 (Some(b','), true) => {
                     self.at += 1;
                     self.white_space();
-                    self.key()?;
-                    return Ok(false);
+                    return self.key_place().map(Some);
                 }
                 (Some(b','), false) => {
                     self.at += 1;
-                    return Ok(false);
+                    return Ok(Some(NO_KEY));
                 }
                 (Some(b'}'), true) | (Some(b']'), false) => {
                     self.at += 1;
                     nesting.close();
+                    visitor.close(self.at);
                 }
                 _ => return Err(NotJson),
             }
         }
-        Ok(true)
+        Ok(None)
     }
 
+    /// Moves over a value that is no object and no array. Returns whether it is a string that is known to have no escapes.
     #[inline]
-    fn scalar(&mut self) -> Result<(), NotJson> {
+    fn scalar(&mut self) -> Result<bool, NotJson> {
         match self.peek() {
-            Some(b'"') => self.string().map(drop),
+            Some(b'"') => return self.short_string(),
             Some(b'-' | b'0'..=b'9') => self.number(),
             Some(b't') => self.literal(b"true"),
             Some(b'f') => self.literal(b"false"),
             Some(b'n') => self.literal(b"null"),
             _ => Err(NotJson),
-        }
+        }?;
+        Ok(false)
     }
 
     #[inline]

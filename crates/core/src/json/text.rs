@@ -199,6 +199,18 @@ fn push_hex(out: &mut String, unit: u16) {
     }
 }
 
+/// Appends a key or index to a JSON pointer, escaped. Both may be the canonical form of a JSON string, where the two characters have no escapes.
+pub(crate) fn push_name(pointer: &mut String, name: &str) {
+    pointer.push('/');
+    for c in name.chars() {
+        match c {
+            '~' => pointer.push_str("~0"),
+            '/' => pointer.push_str("~1"),
+            c => pointer.push(c),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,6 +3,8 @@
 use std::ops::Range;
 use std::path::PathBuf;
 
+use serde::Serialize;
+
 use super::sessions::OtherSession;
 use crate::hash::Hash;
 
@@ -13,13 +15,17 @@ pub(super) const LOST_PART: &str = "a damaged part of the archive, at this offse
 const MAX_FRAGMENTS: usize = 1000;
 
 /// What was found in a damaged session, and what its repair made of it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct RepairReceipt {
     /// Size of the source in bytes.
+    #[serde(skip)]
     pub bytes: u64,
     /// SHA-256 of the source.
+    #[serde(skip)]
     pub sha256: Hash,
     /// The repaired session; empty if nothing was to be written.
+    #[serde(skip)]
     pub destination: PathBuf,
     /// Whether anything was wrong. If not, the destination is a copy.
     pub changed: bool,
@@ -30,6 +36,7 @@ pub struct RepairReceipt {
     /// Bytes that belong to no record of the destination, at most a thousand.
     pub fragments: Vec<Fragment>,
     /// The number of fragments, listed or not.
+    #[serde(skip)]
     pub fragment_count: u64,
     /// Size of the fragments in bytes, without those that repeat the record after them, and of the NULs inside records.
     pub lost_bytes: u64,
@@ -48,7 +55,7 @@ pub struct RepairReceipt {
 }
 
 /// Bytes in one line that belong to no record.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Fragment {
     /// Offset in the source; in the decoded text if the source is compressed or UTF-16, except for a part of it that can't be decompressed.
     pub offset: u64,

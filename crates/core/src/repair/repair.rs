@@ -20,10 +20,10 @@ use crate::disk::write::{Naming, StagedFile};
 use crate::disk::{Metadata, OWNER_ONLY, OsError, files};
 use crate::foreign;
 use crate::hash::{sha256, to_hex};
-use crate::json::{Nesting, Span, Text as JsonText, decode};
+use crate::json::{JsonText, Nesting, Span, decode};
 use crate::lines::{LineSource, ReadError};
 use crate::session::fold::FoldOptions;
-use crate::session::format::{Body, EventType, Line, Mode, StartFields, js_number};
+use crate::session::format::{Body, EventType, Line, Mode, StartFields};
 use crate::session::read::Replay;
 use crate::task::Task;
 
@@ -308,7 +308,7 @@ struct Plan {
 enum Start {
     Found(Range<u64>),
     /// JSON text of the payload.
-    Invented(String),
+    Invented(Vec<u8>),
 }
 
 impl Survey {
@@ -427,19 +427,34 @@ impl Findings {
 }
 
 /// The payload of a `session_start` for a session that has none.
-fn invented(work: &Work<'_>, first_time: &str, warnings: &mut Vec<String>) -> Result<String, RepairError> {
+fn invented(work: &Work<'_>, first_time: &str, warnings: &mut Vec<String>) -> Result<Vec<u8>, RepairError> {
     let Some(hash) = &work.options.project_hash else { return Err(RepairError::NoStart(work.path.to_path_buf())) };
-    let quoted = |text: &str| format!("\"{}\"", JsonText::from_plain(text).as_json());
     let given = work.options.session_id.clone().unwrap_or_else(|| id_in_name(work.path));
     let id = safe_id(&given);
     if id != given {
         warnings.push(unsafe_id_warning(&given));
     }
-    Ok(format!(
-        "{{\"sessionId\":{},\"projectHash\":{},\"workspaceDirs\":[],\"provider\":\"unknown\",\"model\":\"unknown\",\"startTime\":{first_time}}}",
-        quoted(&id),
-        quoted(hash),
-    ))
+    let payload = JsonText::of_object(|json| {
+        json.member("sessionId", &id);
+        json.member("projectHash", hash);
+        json.key("workspaceDirs").array(|_| ());
+        json.member("provider", "unknown");
+        json.member("model", "unknown");
+        json.key("startTime").raw(first_time.as_bytes());
+    });
+    Ok(payload.into_bytes())
+}
+
+/// A line that the source does not have. `time` is JSON.
+fn new_line(number: f64, time: &str, event_type: &str, payload: impl FnOnce(&mut JsonText)) -> Vec<u8> {
+    let line = JsonText::of_object(|json| {
+        json.member("v", &1);
+        json.key("seq").number(number);
+        json.key("ts").raw(time.as_bytes());
+        json.member("type", event_type);
+        payload(json.key("payload"));
+    });
+    line.into_bytes()
 }
 
 /// The id that the name of a session's file ends with, `session-2026-02-11T16-00-abcdefgh.jsonl`; all of another name.
@@ -669,9 +684,7 @@ impl<'w> Writer<'w> {
             }
             Start::Invented(payload) => {
                 self.last = self.plan.start_number;
-                let (number, time) = (js_number(self.last), &self.plan.first_time);
-                format!("{{\"v\":1,\"seq\":{number},\"ts\":{time},\"type\":\"session_start\",\"payload\":{payload}}}")
-                    .into_bytes()
+                new_line(self.last, &self.plan.first_time, "session_start", |json| json.raw(payload))
             }
         };
         self.write_line(&text)
@@ -713,13 +726,14 @@ impl<'w> Writer<'w> {
         if self.receipt.start_invented {
             done.push("session_start made up".to_owned());
         }
-        let (message, time) = (self.receipt.message(&done), timestamp(self.work.options.now));
-        let message = JsonText::from_plain(&message).as_json().to_owned();
-        let number = js_number(self.last + 1.0);
-        let note = format!(
-            "{{\"v\":1,\"seq\":{number},\"ts\":\"{time}\",\"type\":\"session_event\",\"payload\":{{\"severity\":\"info\",\"message\":\"{message}\"}}}}"
-        );
-        self.write_line(note.as_bytes())
+        let (message, time) = (self.receipt.message(&done), format!("\"{}\"", timestamp(self.work.options.now)));
+        let note = new_line(self.last + 1.0, &time, "session_event", |json| {
+            json.object(|json| {
+                json.member("severity", "info");
+                json.member("message", &message);
+            });
+        });
+        self.write_line(&note)
     }
 
     /// Reports the fragment before a record with this text, or before the end of the file.

@@ -9,7 +9,8 @@ use crate::session::format::{EventType, Line};
 const MAX_OTHERS: usize = 1000;
 
 /// Another session in the same file: lines of it that follow each other.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct OtherSession {
     /// Its id; `None` if its `session_start` is lost.
     pub session_id: Option<String>,

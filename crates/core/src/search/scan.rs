@@ -173,13 +173,11 @@ impl OfChunk<'_> {
             return;
         }
         let mut number = None;
-        strings.each(line, event, &mut |place, span| {
+        strings.each(line, event, &mut |place, string| {
             if !self.options.wants(line, place) {
                 return;
             }
-            let Some(found) = self.options.query.matcher.matches(inside(line, span), self.options.context) else {
-                return;
-            };
+            let Some(found) = self.options.query.matcher.matches(string, self.options.context) else { return };
             let line_number = *number.get_or_insert_with(|| {
                 self.count_to(at);
                 self.scanned.lines + 1
@@ -193,7 +191,7 @@ impl OfChunk<'_> {
                 speaker: place.item.and_then(|item| item.speaker),
                 field: place.field,
                 tool: place.tool.map(|tool| tool.of(line).into()),
-                pointer: Text::from_units(&place.pointer(line)),
+                pointer: place.pointer(),
                 snippet: Text::from_units(&found.snippet),
                 ranges: found.ranges,
                 matches: found.count,

@@ -1,8 +1,8 @@
 //! The strings of an event that are searched.
 
 use super::hit::{Field, Speaker};
-use super::members::{Path, Values};
-use crate::json::{Cursor, Nesting, NotJson, Span, spells};
+use super::members::{Path, each_string};
+use crate::json::{Cursor, Nesting, NotJson, Span, SpareTree, Text, Tree, spells, text_of};
 use crate::session::fold::ItemSink;
 use crate::session::format::{Body, CheckpointChange, Event, EventType, ItemPlace, keys};
 
@@ -31,7 +31,7 @@ pub(super) struct Item {
 #[derive(Default)]
 pub(super) struct Strings {
     nesting: Nesting,
-    values: Values,
+    spare: SpareTree,
     /// To be filled while a line is read.
     pub(super) taken: TakenBlocks,
 }
@@ -106,23 +106,22 @@ impl TakenBlocks {
 }
 
 impl StringPlace<'_> {
-    /// The JSON pointer of the string in the payload, in UTF-16.
-    pub(super) fn pointer(&self, line: &[u8]) -> Vec<u16> {
-        let beginning = match (self.item, self.block) {
+    /// The JSON pointer of the string in the payload.
+    pub(super) fn pointer(&self) -> Text<'static> {
+        let mut pointer = match (self.item, self.block) {
             (Some(item), Some(block)) => format!("{}/blocks/{block}/{}", item.place, self.key),
             _ => format!("/{}", self.key),
         };
-        let mut pointer = beginning.encode_utf16().collect();
         if let Some(path) = self.path {
-            path.append_pointer(line, &mut pointer);
+            path.append_pointer(&mut pointer);
         }
-        pointer
+        Text::from_canonical(pointer)
     }
 }
 
 impl Strings {
-    /// Calls `take` with each string of an event in the order of the record: its place, and its span, quotes included.
-    pub(super) fn each(&mut self, line: &[u8], event: &Event, take: &mut dyn FnMut(&StringPlace<'_>, Span)) {
+    /// Calls `take` with each string of an event in the order of the record: its place, and the text between its quotes.
+    pub(super) fn each(&mut self, line: &[u8], event: &Event, take: &mut dyn FnMut(&StringPlace<'_>, &[u8])) {
         let single = |event_type, field, key| StringPlace {
             event_type,
             field,
@@ -146,7 +145,7 @@ impl Strings {
             _ => return event.body.each_item(|place, span| self.each_of_item(line, place, span, take)),
         };
         if is_string(line, span) {
-            take(&place, span);
+            take(&place, inside(line, span));
         }
     }
 
@@ -155,26 +154,26 @@ impl Strings {
         line: &[u8],
         place: ItemPlace,
         span: Span,
-        take: &mut dyn FnMut(&StringPlace<'_>, Span),
+        take: &mut dyn FnMut(&StringPlace<'_>, &[u8]),
     ) {
         let event_type = place.event_type();
         if place == ItemPlace::Content && self.taken.item == Some(span) {
             let speaker = self.taken.speaker.and_then(|speaker| Speaker::of(inside(line, speaker)));
             let item = Item { span, speaker, place, blocks: None };
             for (index, block) in &self.taken.blocks {
-                block.each_string(line, (event_type, &item, *index), &mut self.values, take);
+                block.each_string(line, (event_type, &item, *index), &mut self.spare, take);
             }
             return;
         }
         // The line was scanned before, so nothing of it fails here.
         let Ok(item) = self.read_item(line, place, span) else { return };
         let Some(blocks) = item.blocks else { return };
-        let mut cursor = cursor_at(line, blocks);
+        let mut cursor = Cursor::of(line, blocks);
         let mut index = 0;
         let _ = cursor.array(|cursor| {
             if cursor.peek() == Some(b'{') {
                 let block = Block::read(cursor, &mut self.nesting)?;
-                block.each_string(line, (event_type, &item, index), &mut self.values, take);
+                block.each_string(line, (event_type, &item, index), &mut self.spare, take);
             } else {
                 cursor.value(&mut self.nesting)?;
             }
@@ -183,20 +182,11 @@ impl Strings {
         });
     }
 
-    /// Of duplicate keys the last one counts.
     fn read_item(&mut self, line: &[u8], place: ItemPlace, span: Span) -> Result<Item, NotJson> {
-        let mut item = Item { span, speaker: None, place, blocks: None };
-        cursor_at(line, span).object(|cursor, key| {
-            let first = cursor.peek();
-            let value = cursor.value(&mut self.nesting)?;
-            match ItemKey::of(key) {
-                ItemKey::Speaker => item.speaker = Speaker::of(inside(line, value)),
-                ItemKey::Blocks => item.blocks = (first == Some(b'[')).then_some(value),
-                ItemKey::Other => {}
-            }
-            Ok(())
-        })?;
-        Ok(item)
+        let [speaker, blocks] = Cursor::of(line, span).members(["speaker", "blocks"], &mut self.nesting)?;
+        let speaker = speaker.and_then(|speaker| Speaker::of(inside(line, speaker)));
+        let blocks = blocks.filter(|blocks| blocks.of(line).first() == Some(&b'['));
+        Ok(Item { span, speaker, place, blocks })
     }
 }
 
@@ -240,8 +230,8 @@ impl Block {
         &self,
         line: &[u8],
         (event_type, item, block): (EventType, &Item, usize),
-        values: &mut Values,
-        take: &mut dyn FnMut(&StringPlace<'_>, Span),
+        spare: &mut SpareTree,
+        take: &mut dyn FnMut(&StringPlace<'_>, &[u8]),
     ) {
         let Some(kind) = self.get(BlockKey::Type).filter(|kind| is_string(line, *kind)) else { return };
         let Some((_, field, keys)) = KINDS.iter().find(|(name, ..)| spells(inside(line, kind), name)) else { return };
@@ -255,11 +245,13 @@ impl Block {
             let Some((_, key, is_deep)) = keys.iter().find(|(known, ..)| *known == member) else { continue };
             let (field, item, block) = (*field, Some(item), Some(block));
             if is_string(line, value) {
-                take(&StringPlace { event_type, field, item, tool, key, block, path: None }, value);
-            } else if *is_deep {
-                values.each_string(line, value, |string, path| {
-                    take(&StringPlace { event_type, field, item, tool, key, block, path: Some(path) }, string);
+                take(&StringPlace { event_type, field, item, tool, key, block, path: None }, inside(line, value));
+            } else if *is_deep && let Some(tree) = Tree::within(spare, text_of(value.of(line))) {
+                each_string(&tree, |string, path| {
+                    let place = StringPlace { event_type, field, item, tool, key, block, path: Some(path) };
+                    take(&place, string.as_bytes());
                 });
+                tree.leave_to(spare);
             }
         }
     }
@@ -284,12 +276,6 @@ const KINDS: [(&str, Field, &[SearchedMember]); 5] = [
         ],
     ),
 ];
-
-fn cursor_at(line: &[u8], span: Span) -> Cursor<'_> {
-    let mut cursor = Cursor::new(line);
-    cursor.skip(span.start as usize);
-    cursor
-}
 
 fn is_string(line: &[u8], span: Span) -> bool {
     span.of(line).first() == Some(&b'"')

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::json::escaped_unit;
+use crate::json::{escaped_unit, text_of};
 
 /// The bytes that stand for a lone surrogate, which UTF-8 does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,71 +52,14 @@ impl Surrogates {
 
 /// The text of the inside of a valid JSON string, with surrogates as WTF-8. Bytes that are not UTF-8 become U+FFFD. A text without escapes is borrowed.
 pub(super) fn decode_wtf8(inside: &[u8]) -> Cow<'_, [u8]> {
-    match decode(inside) {
-        Decoded::Same(text) => Cow::Borrowed(text.as_bytes()),
-        Decoded::Other(bytes) => Cow::Owned(bytes),
-    }
+    Surrogates::Wtf8.decode(inside).map_or_else(Cow::Owned, |text| Cow::Borrowed(text.as_bytes()))
 }
 
 /// The same with surrogates in the private area.
 pub(super) fn decode_private(inside: &[u8]) -> Cow<'_, str> {
-    match decode(inside) {
-        Decoded::Same(text) => Cow::Borrowed(text),
-        Decoded::Other(text) => Cow::Owned(text),
-    }
-}
-
-enum Decoded<'t, T> {
-    Same(&'t str),
-    Other(T),
-}
-
-/// A text under construction.
-trait Builder {
-    fn with_capacity(bytes: usize) -> Self;
-    fn push_text(&mut self, text: &str);
-    fn push_ascii(&mut self, ascii: u8);
-    fn push_units(&mut self, units: impl Iterator<Item = u16>);
-}
-
-impl Builder for Vec<u8> {
-    fn with_capacity(bytes: usize) -> Self {
-        Vec::with_capacity(bytes)
-    }
-
-    #[inline]
-    fn push_text(&mut self, text: &str) {
-        self.extend_from_slice(text.as_bytes());
-    }
-
-    #[inline]
-    fn push_ascii(&mut self, ascii: u8) {
-        self.push(ascii);
-    }
-
-    fn push_units(&mut self, units: impl Iterator<Item = u16>) {
-        Surrogates::Wtf8.append_units(self, units);
-    }
-}
-
-impl Builder for String {
-    fn with_capacity(bytes: usize) -> Self {
-        String::with_capacity(bytes)
-    }
-
-    #[inline]
-    fn push_text(&mut self, text: &str) {
-        self.push_str(text);
-    }
-
-    #[inline]
-    fn push_ascii(&mut self, ascii: u8) {
-        self.push(char::from(ascii));
-    }
-
-    fn push_units(&mut self, units: impl Iterator<Item = u16>) {
-        self.extend(char::decode_utf16(units).map(|c| c.unwrap_or_else(|lone| private(lone.unpaired_surrogate()))));
-    }
+    // What is decoded is UTF-8.
+    let owned = |bytes| Cow::Owned(String::from_utf8(bytes).unwrap_or_default());
+    Surrogates::Private.decode(inside).map_or_else(owned, Cow::Borrowed)
 }
 
 /// The character that stands for a lone surrogate.
@@ -124,43 +67,39 @@ fn private(lone: u16) -> char {
     char::from_u32(u32::from(Surrogates::FIRST_PRIVATE) + u32::from(lone) - FIRST_SURROGATE).unwrap_or_default()
 }
 
-fn decode<T: Builder>(inside: &[u8]) -> Decoded<'_, T> {
-    // The whole text is validated at once, which is faster than piece by piece.
-    let whole = std::str::from_utf8(inside);
-    match (whole, memchr::memchr(b'\\', inside)) {
-        (Ok(text), None) => Decoded::Same(text),
-        (Ok(text), Some(_)) => {
-            let mut built = T::with_capacity(inside.len());
-            push_unescaped(&mut built, text);
-            Decoded::Other(built)
-        }
-        (Err(_), _) => {
-            let mut built = T::with_capacity(inside.len());
-            push_unescaped(&mut built, &String::from_utf8_lossy(inside));
-            Decoded::Other(built)
+impl Surrogates {
+    /// The text itself if it has no escapes, or else its bytes.
+    fn decode(self, inside: &[u8]) -> Result<&str, Vec<u8>> {
+        // The whole text is validated at once, which is faster than piece by piece.
+        let text = text_of(inside);
+        match (text, memchr::memchr(b'\\', inside)) {
+            (Cow::Borrowed(text), None) => Ok(text),
+            (text, _) => Err(self.unescaped(&text)),
         }
     }
-}
 
-fn push_unescaped(built: &mut impl Builder, inside: &str) {
-    let mut rest = inside;
-    while let Some(at) = memchr::memchr(b'\\', rest.as_bytes()) {
-        built.push_text(&rest[..at]);
-        let escaped = &rest.as_bytes()[at..];
-        // Escapes of surrogates may follow each other and then be one character.
-        let numeric = escaped.chunks(6).take_while(|escape| escape.starts_with(b"\\u")).count() * 6;
-        let length = if numeric > 0 {
-            built.push_units(escaped[..numeric.min(escaped.len())].chunks(6).map(|escape| escaped_unit(escape).0));
-            numeric
-        } else {
-            let (unit, length) = escaped_unit(escaped);
-            // A simple escape stands for an ASCII character.
-            built.push_ascii(unit as u8 & 0x7f);
-            length
-        };
-        rest = rest.get(at + length..).unwrap_or_default();
+    fn unescaped(self, inside: &str) -> Vec<u8> {
+        let (mut bytes, mut rest) = (Vec::with_capacity(inside.len()), inside.as_bytes());
+        while let Some(at) = memchr::memchr(b'\\', rest) {
+            let (text, escaped) = rest.split_at(at);
+            bytes.extend_from_slice(text);
+            // Escapes of surrogates may follow each other and then be one character.
+            let numeric = escaped.chunks(6).take_while(|escape| escape.starts_with(b"\\u")).count() * 6;
+            let length = if numeric > 0 {
+                let escapes = escaped[..numeric.min(escaped.len())].chunks(6);
+                self.append_units(&mut bytes, escapes.map(|escape| escaped_unit(escape).0));
+                numeric
+            } else {
+                let (unit, length) = escaped_unit(escaped);
+                // A simple escape stands for an ASCII character.
+                bytes.push(unit as u8 & 0x7f);
+                length
+            };
+            rest = escaped.get(length..).unwrap_or_default();
+        }
+        bytes.extend_from_slice(rest);
+        bytes
     }
-    built.push_text(rest);
 }
 
 #[cfg(test)]

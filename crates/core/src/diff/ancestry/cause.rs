@@ -5,8 +5,9 @@ use serde::Serialize;
 use super::session_ancestry::tools;
 use crate::diff::align::{Compared, Divergence, Parting};
 use crate::diff::error::Side;
-use crate::diff::projection::{Field, Mark, Note, Pair, ROOT, Tree, project_event, same_place};
+use crate::diff::projection::{Field, Mark, Note, Pair, Tree, project_event, same_place};
 use crate::diff::stream::{Cursor, RunEvents, Source};
+use crate::json::ROOT;
 use crate::run::Kind;
 
 /// Maximum number of events that are read from each log, from the divergence on, to find out whether the same events happened in

@@ -6,9 +6,9 @@ use std::collections::BinaryHeap;
 
 use super::causal_chain::{Chain, Edge, Evidence, MAX_EDGES};
 use crate::diff::error::{DiffError, Side};
-use crate::diff::projection::{BlockType, Calls, CountCalls, Index, Reference, Tree, block_type, inside};
+use crate::diff::projection::{BlockType, Calls, CountCalls, Reference, Tree, block_type};
 use crate::diff::stream::{Cursor, Event, SessionRecords, Source, record_row};
-use crate::json::{Nesting, Text};
+use crate::json::{Index, Nesting, Text, inside};
 use crate::lines::{LineSource, ReadError};
 use crate::session::fold::{History, Item};
 use crate::session::format::{Body, Change, Line, Mode, key_of};

@@ -7,7 +7,8 @@
 use twox_hash::XxHash3_128;
 
 use super::equal::{number, set, unheld_integer};
-use super::tree::{Index, Mark, ROOT, Reference, Shape, Tree};
+use super::mark::{Mark, Reference, Tree};
+use crate::json::{Index, ROOT, Shape};
 
 /// Distinguish the types of values: a tag is combined with the hash of the value's own bytes.
 mod tag {

@@ -3,8 +3,9 @@
 
 use std::collections::HashMap;
 
-use super::tree::{Index, Mark, ROOT, Reference, Shape, Tree};
+use super::mark::{Mark, Reference, Tree};
 use crate::json::Text;
+use crate::json::{Index, ROOT, Shape};
 
 /// Two values to compare, and the equality of references.
 pub(crate) struct Pair<'p, 'a> {
@@ -202,8 +203,7 @@ fn same_string(left: &str, right: &str) -> bool {
     }
     let has_escape = |text: &str| memchr::memchr(b'\\', text.as_bytes()).is_some();
     (has_escape(left) || has_escape(right))
-        && Text::from_json(crate::diff::projection::tree::inside(left))
-            == Text::from_json(crate::diff::projection::tree::inside(right))
+        && Text::from_json(crate::json::inside(left)) == Text::from_json(crate::json::inside(right))
 }
 
 #[cfg(test)]

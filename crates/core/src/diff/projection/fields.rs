@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use super::equal::{Beside, Pair, number};
-use super::ignore::push_name;
-use super::tree::{Index, Mark, ROOT, Shape};
+use super::mark::Mark;
+use crate::json::{Index, ROOT, Shape, Text, inside, push_name};
 use crate::order::sort_places;
 
 /// Maximum depth at which fields are compared; deeper values are compared as wholes. Longer paths are unreadable, and without a limit the size of
@@ -201,10 +201,7 @@ fn note(left: Option<&str>, right: Option<&str>, may_be_redacted: bool) -> Optio
     if is_number(left) && is_number(right) {
         return (number(left) == number(right)).then_some(Note::Precision);
     }
-    let text = |json: &str| {
-        json.starts_with('"')
-            .then(|| crate::json::Text::from_json(crate::diff::projection::tree::inside(json)).to_plain().into_owned())
-    };
+    let text = |json: &str| json.starts_with('"').then(|| Text::from_json(inside(json)).to_plain().into_owned());
     let (left, right) = (text(left)?, text(right)?);
     if may_be_redacted && (is_redaction_of(&left, &right) || is_redaction_of(&right, &left)) {
         return Some(Note::Redacted);

@@ -2,9 +2,10 @@
 //!
 //! They start at the event as it is compared: `/kind`, `/node`, `/parent`, `/payload/…` in a run, `/type`, `/payload/…` in a session.
 
-use super::tree::{Mark, ROOT, Shape, Tree};
+use super::mark::{Mark, Tree};
 use crate::diff::error::DiffError;
 use crate::json::Text;
+use crate::json::{ROOT, Shape};
 
 /// A JSON pointer: the keys and indices of a path. If empty, it points to the whole event.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,21 +64,10 @@ fn unescape(name: &str) -> Option<String> {
     Some(plain)
 }
 
-/// Appends a key or index to a pointer, escaped.
-pub(super) fn push_name(pointer: &mut String, name: &str) {
-    pointer.push('/');
-    for c in name.chars() {
-        match c {
-            '~' => pointer.push_str("~0"),
-            '/' => pointer.push_str("~1"),
-            c => pointer.push(c),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::json::push_name;
     use proptest::prelude::*;
 
     fn dropped(pointer: &str, text: &'static str) -> Vec<String> {

@@ -4,10 +4,11 @@ use std::borrow::Cow;
 
 use super::equal::number;
 use super::ignore::Pointer;
+use super::mark::{Mark, Reference, Tree};
 use super::places::Places;
-use super::tree::{Index, Mark, Reference, Shape, Tree, inside, text_of};
 use crate::diff::stream::Event;
 use crate::json::Text;
+use crate::json::{Index, Shape, inside, text_of};
 use crate::run::{FieldType, Kind, PayloadField};
 
 /// The projection of an event: `{"kind","node","parent","payload"}`, in which the values that do not count are

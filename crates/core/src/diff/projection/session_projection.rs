@@ -6,9 +6,10 @@ use std::collections::hash_map::Entry;
 
 use super::digest::hash;
 use super::ignore::Pointer;
-use super::tree::{Index, Mark, ROOT, Reference, Tree, text_of};
+use super::mark::{Mark, Reference, Tree};
 use crate::diff::stream::Event;
 use crate::json::Text;
+use crate::json::{Index, ROOT, text_of};
 
 /// The unanswered tool calls of a session, by a digest of their id. Takes little memory for a call: a session may have millions that are never
 /// answered.

@@ -1,29 +1,18 @@
 //! Reads a line as an event and as a tree. The text of an item is scanned once: the event takes the spans of its values from the
 //! tree.
 
-use std::borrow::Cow;
-
-use crate::diff::projection::{ROOT, Shape, SpareTree, Tree, text_of};
-use crate::json::{Cursor, Nesting, Span};
+use crate::diff::projection::{SpareTree, Tree};
+use crate::json::{Cursor, Nesting, ROOT, Shape, Span, text_of};
 use crate::session::fold::ItemSink;
 use crate::session::format::{Line, Mode};
 
 /// Reads a line, and parses it into a tree if it is an object.
 pub(super) fn read_tree<'l>(line: &'l [u8], spare: &mut SpareTree, nesting: &mut Nesting) -> (Line, Option<Tree<'l>>) {
-    let tree = if may_be_object(line) { Tree::within(spare, text(line)) } else { None };
+    let tree = if may_be_object(line) { Tree::within(spare, text_of(line)) } else { None };
     // If bytes are not UTF-8, spans in the tree's text differ from those in the line.
     let items = tree.as_ref().filter(|tree| tree.is_borrowed());
     let read = Line::read_into(&mut TreeItems(items), line, Mode::Lenient, nesting);
     (read, tree)
-}
-
-/// The text of a line. Nearly all lines are ASCII, and checking that takes a fraction of the time of checking UTF-8.
-fn text(line: &[u8]) -> Cow<'_, str> {
-    if !line.is_ascii() {
-        return text_of(line);
-    }
-    // SAFETY: ASCII is UTF-8.
-    Cow::Borrowed(unsafe { std::str::from_utf8_unchecked(line) })
 }
 
 fn may_be_object(line: &[u8]) -> bool {

@@ -9,7 +9,7 @@ use super::feed::BatchReader;
 use super::source::Source;
 use crate::diff::error::{Damage, DiffError, SessionFault, Side};
 use crate::disk::files;
-use crate::json::{Cursor, Nesting, NotJson, Span, spells};
+use crate::json::{Cursor, Nesting, Span};
 use crate::lines::{LineReader, LineSource, Lines};
 use crate::session::format::{Body, Line, Mode, StartFields};
 
@@ -22,16 +22,9 @@ pub(crate) fn record_row(line: &[u8], nesting: &mut Nesting) -> Option<Row> {
         let value = cursor.value(nesting).and_then(|span| cursor.finish().map(|()| span)).ok()?;
         return (value.of(line) != b"null").then_some(Row { payload: Some(value), is_value: true, ..row });
     }
-    let scanned = cursor.object(|cursor, key| {
-        let value = cursor.value(nesting)?;
-        if spells(key, "payload") {
-            row.payload = Some(value);
-        } else if spells(key, "type") {
-            row.head = Some(value);
-        }
-        Ok(())
-    });
-    scanned.and_then(|_| cursor.finish()).map_err(|NotJson| ()).ok()?;
+    let [head, payload] = cursor.members(["type", "payload"], nesting).ok()?;
+    cursor.finish().ok()?;
+    (row.head, row.payload) = (head, payload);
     Some(row)
 }
 

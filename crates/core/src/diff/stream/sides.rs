@@ -4,9 +4,9 @@ use crate::diff::align::Parting;
 use crate::diff::ancestry::{tool_of, tools};
 use crate::diff::document::quoted;
 use crate::diff::error::Side;
-use crate::diff::projection::{Field, Index, ROOT, Shape, Tree, inside};
+use crate::diff::projection::{Field, Tree};
 use crate::hash::{as_text, sha256_hex};
-use crate::json::Text;
+use crate::json::{Index, ROOT, Shape, Text, inside};
 use crate::run::{FieldType, PayloadField};
 
 /// Number of characters of an excerpt before the first difference, and from there on.

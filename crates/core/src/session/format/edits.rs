@@ -3,7 +3,7 @@
 
 use super::event::Raw;
 use super::payload::{valid_seq, whole_item};
-use crate::json::{Cursor, Nesting, NotJson, Span, spells};
+use crate::json::{Cursor, Nesting, NotJson, Span};
 
 /// Where a `rewind` cuts the history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -157,28 +157,10 @@ pub(super) fn seq(line: &[u8], value: Option<Span>) -> Option<u64> {
     valid_seq(value?.of(line)).map(|seq| seq as u64)
 }
 
-/// Calls `member` with each key of a value of the line and the place of its value. A value that is not an object has none.
-pub(super) fn members<'l>(line: &'l [u8], object: Span, mut member: impl FnMut(&'l [u8], Span)) {
-    let mut nesting = Nesting::default();
-    let mut cursor = Cursor::new(line);
-    cursor.skip(object.start as usize);
-    // The line was scanned before, so that the only possible failure is another type of value.
-    let _ = cursor.object(|cursor, key| {
-        let value = cursor.value(&mut nesting)?;
-        member(key, value);
-        Ok(())
-    });
-}
-
 /// The values of an object's members with these names. If a name occurs twice, the last value counts. A value that is not an object has none.
 pub(crate) fn values<const N: usize>(line: &[u8], object: Span, names: [&str; N]) -> [Option<Span>; N] {
-    let mut values = [None; N];
-    members(line, object, |key, value| {
-        if let Some(at) = names.iter().position(|name| spells(key, name)) {
-            values[at] = Some(value);
-        }
-    });
-    values
+    // The line was scanned before, so that the only possible failure is another type of value.
+    Cursor::of(line, object).members(names, &mut Nesting::default()).unwrap_or([None; N])
 }
 
 /// What `read` makes of each element of a value of the line. `None` if that is not an array, or if `read` returns `None` for some element.
@@ -190,8 +172,7 @@ fn elements<T>(line: &[u8], array: Span, mut read: impl FnMut(Span) -> Option<T>
 
 /// Calls `take` with each element of a value of the line. `None` if the value is not an array, or once `take` returns `None`.
 pub(crate) fn each_element(line: &[u8], array: Span, mut take: impl FnMut(Span) -> Option<()>) -> Option<()> {
-    let (mut cursor, mut nesting) = (Cursor::new(line), Nesting::default());
-    cursor.skip(array.start as usize);
-    let read = cursor.array(|cursor| take(cursor.value(&mut nesting)?).ok_or(NotJson));
+    let mut nesting = Nesting::default();
+    let read = Cursor::of(line, array).array(|cursor| take(cursor.value(&mut nesting)?).ok_or(NotJson));
     read.ok().map(drop)
 }

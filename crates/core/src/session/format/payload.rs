@@ -1,7 +1,7 @@
 //! The payload of a line: the spans of its values, and whether they fit the event's type (`docs/session-format.md` section
 //! 2, rules 9, 10 and 17).
 
-use super::edits::{self, Change, Cut, each_element, members, values};
+use super::edits::{self, Change, Cut, each_element, values};
 use super::event::{
     Body, CheckpointChange, CheckpointFields, EventType, Fault, Mode, Severity, StartFields, inside_string,
     is_valid_seq,
@@ -76,9 +76,11 @@ fn read_item(
 impl Item {
     /// The members of a value of the line.
     fn at(line: &[u8], value: Span) -> Self {
-        let mut item = Item::default();
-        members(line, value, |key, member| item.add(key, member, member.of(line).first().copied()));
-        item
+        let [speaker, blocks] = values(line, value, ["speaker", "blocks"]);
+        Item {
+            speaker: filled_string(speaker, line),
+            blocks: blocks.filter(|blocks| blocks.of(line).starts_with(b"[")),
+        }
     }
 
     /// Adds a member. If a key occurs twice, the last value counts.

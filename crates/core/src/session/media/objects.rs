@@ -82,7 +82,7 @@ pub(crate) fn id_of(hash: &Hash) -> String {
 }
 
 /// The objects of a session, each once, by whether the store has them as the references say.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Checked {
     /// How many are there.
     pub present: u64,

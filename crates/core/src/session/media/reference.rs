@@ -99,7 +99,7 @@ impl Dimensions {
 
 /// The value of a member.
 fn value<'a>(members: &[Member<'a>], name: Name) -> Option<Value<'a>> {
-    members.iter().find(|member| member.name == name).map(|member| member.value)
+    members.iter().find(|member| member.0 == name).map(|member| member.1)
 }
 
 fn text<'a>(members: &[Member<'a>], name: Name) -> Option<&'a [u8]> {

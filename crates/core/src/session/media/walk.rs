@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use memchr::memmem::Finder;
 
 use super::reference::{Dimensions, Stored, objects_of};
-use crate::json::{Cursor, Nesting, NotJson, spells};
+use crate::json::{Cursor, KeyPlace, Nesting, NotJson, Span, Visitor, spells};
 use crate::session::format::{keys, number};
 
 /// A text without these bytes has no reference: a recorder writes no white space around a colon, and escapes no letter.
@@ -61,8 +61,8 @@ impl<'a> Reference<'a> {
 
 /// The references of a payload, given as JSON text, in the order of their ends. A text that is no JSON has none.
 pub(super) fn references_of(payload: &[u8]) -> Vec<Reference<'_>> {
-    let mut walk = Walk::default();
-    match walk.walk(payload) {
+    let mut walk = Walk { json: payload, open: Vec::new(), members: Vec::new(), found: Vec::new() };
+    match Cursor::new(payload).walk(&mut Nesting::default(), &mut walk) {
         Ok(()) => walk.found,
         Err(NotJson) => Vec::new(),
     }
@@ -85,11 +85,7 @@ pub(crate) fn is_member_name(inside: &[u8]) -> bool {
 }
 
 /// A member of an object.
-#[derive(Clone, Copy)]
-pub(super) struct Member<'a> {
-    pub name: Name,
-    pub value: Value<'a>,
-}
+pub(super) type Member<'a> = (Name, Value<'a>);
 
 /// A value, as far as references need it.
 #[derive(Clone, Copy)]
@@ -107,104 +103,68 @@ struct Level {
     is_object: bool,
     /// Where it begins.
     start: usize,
-    /// The name of the member that is being read.
+    /// Its name in the object around it.
     name: Name,
     /// The number of members that are kept for the levels around it.
     members_before: usize,
 }
 
 /// A walk over a value. It keeps those members of the open objects that a reference could have, so that it takes linear time however the value is nested.
-#[derive(Default)]
 struct Walk<'a> {
+    json: &'a [u8],
     open: Vec<Level>,
     members: Vec<Member<'a>>,
-    nesting: Nesting,
     found: Vec<Reference<'a>>,
 }
 
 impl<'a> Walk<'a> {
-    /// Finds the references of a value.
-    fn walk(&mut self, json: &'a [u8]) -> Result<(), NotJson> {
-        let mut cursor = Cursor::new(json);
-        cursor.white_space();
-        loop {
-            if let Some(value) = self.begin(&mut cursor)?
-                && self.end(&mut cursor, value)?
-            {
-                return Ok(());
-            }
+    fn name(&self, (key, _): KeyPlace) -> Name {
+        Name::of(key.of(self.json))
+    }
+
+    /// Adds a member to the innermost object. Of two of one name the last one counts.
+    fn add(&mut self, name: Name, value: Value<'a>) {
+        let Some(level) = self.open.last().filter(|_| name != Name::Other) else { return };
+        match self.members[level.members_before..].iter_mut().find(|known| known.0 == name) {
+            Some(known) => known.1 = value,
+            None => self.members.push((name, value)),
         }
     }
+}
 
-    /// Reads the next value. `None` if it is an object or an array that has something in it, whose first value is next then.
-    fn begin(&mut self, cursor: &mut Cursor<'a>) -> Result<Option<Value<'a>>, NotJson> {
-        let value = match cursor.peek() {
-            Some(open @ (b'{' | b'[')) => {
-                let (is_object, start) = (open == b'{', cursor.position());
-                cursor.skip(1);
-                cursor.white_space();
-                if self.open.len() == MAX_LEVELS {
-                    return Err(NotJson);
-                }
-                if cursor.peek() != Some(if is_object { b'}' } else { b']' }) {
-                    let name = if is_object { Name::of(cursor.key()?) } else { Name::Other };
-                    self.open.push(Level { is_object, start, name, members_before: self.members.len() });
-                    return Ok(None);
-                }
-                cursor.skip(1);
-                Value::Other
-            }
-            Some(b'"') => {
-                let string = cursor.value_bytes(&mut self.nesting)?;
-                Value::Text(&string[1..string.len() - 1])
-            }
-            _ => number(cursor.value_bytes(&mut self.nesting)?).map_or(Value::Other, Value::Number),
-        };
-        Ok(Some(value))
-    }
-
-    /// After a value: closes the objects and arrays that end with it, and moves to the next one. Returns whether there is none.
-    fn end(&mut self, cursor: &mut Cursor<'a>, mut value: Value<'a>) -> Result<bool, NotJson> {
-        while let Some(level) = self.open.last_mut() {
-            if level.name != Name::Other {
-                let member = Member { name: level.name, value };
-                // Of two the last one counts.
-                match self.members[level.members_before..].iter_mut().find(|known| known.name == member.name) {
-                    Some(known) => *known = member,
-                    None => self.members.push(member),
-                }
-            }
-            cursor.white_space();
-            let next = cursor.peek();
-            cursor.skip(1);
-            match (next, level.is_object) {
-                (Some(b','), is_object) => {
-                    cursor.white_space();
-                    if is_object {
-                        level.name = Name::of(cursor.key()?);
-                    }
-                    return Ok(false);
-                }
-                (Some(b'}'), true) | (Some(b']'), false) => value = self.close(cursor.position()),
-                _ => return Err(NotJson),
-            }
+impl Visitor for Walk<'_> {
+    fn open(&mut self, key: KeyPlace, start: usize, is_object: bool) -> Result<(), NotJson> {
+        if self.open.len() == MAX_LEVELS {
+            return Err(NotJson);
         }
-        Ok(true)
+        let level = Level { is_object, start, name: self.name(key), members_before: self.members.len() };
+        self.open.push(level);
+        Ok(())
     }
 
-    /// Closes the innermost object or array, which ends at `end`. Returns what it is to the one around it.
-    fn close(&mut self, end: usize) -> Value<'a> {
-        let Some(level) = self.open.pop() else { return Value::Other };
+    fn close(&mut self, end: usize) {
+        let Some(level) = self.open.pop() else { return };
         let own = &self.members[level.members_before..];
         if let Some([original, selected]) = objects_of(own) {
             self.found.push(Reference { original, selected, place: level.start..end });
         }
-        let value = match self.open.last().filter(|_| level.is_object).map(|around| around.name) {
-            Some(Name::OriginalObject | Name::SelectedObject) => Stored::of(own).map(Value::Stored),
-            Some(Name::Dimensions) => Dimensions::of(own).map(Value::Dimensions),
+        let value = match level.name {
+            _ if !level.is_object => None,
+            Name::OriginalObject | Name::SelectedObject => Stored::of(own).map(Value::Stored),
+            Name::Dimensions => Dimensions::of(own).map(Value::Dimensions),
             _ => None,
         };
         self.members.truncate(level.members_before);
-        value.unwrap_or(Value::Other)
+        self.add(level.name, value.unwrap_or(Value::Other));
+    }
+
+    fn scalar(&mut self, key: KeyPlace, value: Span, _: bool) {
+        let (name, text) = (self.name(key), value.of(self.json));
+        let value = match text.first() {
+            Some(b'"') => Value::Text(&text[1..text.len() - 1]),
+            _ if name == Name::Other => return,
+            _ => number(text).map_or(Value::Other, Value::Number),
+        };
+        self.add(name, value);
     }
 }

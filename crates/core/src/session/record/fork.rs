@@ -10,8 +10,9 @@ use super::recorder::{FileNameForm, MAX_NAMES, Record, append_line, file_name};
 use crate::clock::{Clock, timestamp};
 use crate::disk::OsError;
 use crate::disk::write::{Naming, StagedFile, sync_entry};
+use crate::json::JsonText;
 use crate::session::fold::{Checkpoint, FoldOptions, HistoryEffect};
-use crate::session::format::{EventType, Mode, envelope, is_string, js_number};
+use crate::session::format::{EventType, Mode, envelope, is_string};
 use crate::session::read::{Replay, ReplayError};
 
 /// The temporary name of the new file until it is whole. Listings do not mistake it for a session.
@@ -132,19 +133,13 @@ fn find(source: &ForkSource) -> Result<Found, ForkError> {
 
 /// JSON text of the payload of `session_forked`.
 fn forked_payload(parent: &[u8], checkpoint: &Checkpoint<'_>) -> Vec<u8> {
-    let sequence = js_number(checkpoint.sequence);
-    [
-        &b"{\"parentSessionId\":"[..],
-        parent,
-        b",\"parentSequence\":",
-        sequence.as_bytes(),
-        b",\"checkpointId\":",
-        checkpoint.id,
-        b",\"checkpointName\":",
-        checkpoint.name,
-        b"}",
-    ]
-    .concat()
+    let json = JsonText::of_object(|json| {
+        json.key("parentSessionId").raw(parent);
+        json.key("parentSequence").number(checkpoint.sequence);
+        json.key("checkpointId").raw(checkpoint.id);
+        json.key("checkpointName").raw(checkpoint.name);
+    });
+    json.into_bytes()
 }
 
 fn write(target: &ForkTarget, forked: &[u8], history: &HistoryEffect, replay: &Replay) -> Result<Fork, ForkError> {

@@ -170,16 +170,10 @@ fn session_with(directory: &Path, id: &str) -> Result<Option<PathBuf>, OsError> 
 }
 
 fn has_id(payload: &[u8], id: &str) -> bool {
-    let (mut nesting, mut is_it) = (Nesting::default(), false);
-    let read = Cursor::new(payload).object(|cursor, key| {
-        let value = cursor.value_bytes(&mut nesting)?;
-        if spells_any(key, "sessionId") {
-            let inside = value.strip_prefix(b"\"").and_then(|value| value.strip_suffix(b"\""));
-            is_it = inside.is_some_and(|inside| spells_any(inside, id));
-        }
-        Ok(())
-    });
-    read.is_ok() && is_it
+    let read = Cursor::new(payload).members(["sessionId"], &mut Nesting::default());
+    let value = read.ok().and_then(|[id]| id).map(|id| id.of(payload));
+    let inside = value.and_then(|value| value.strip_prefix(b"\"")?.strip_suffix(b"\""));
+    inside.is_some_and(|inside| spells_any(inside, id))
 }
 
 fn session_path(conversion: &Conversion, options: &ImportOptions, number: u32) -> PathBuf {

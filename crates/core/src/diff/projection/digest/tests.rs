@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::diff::projection::equal::{Pair, same_place};
-use crate::diff::projection::tree::ROOT;
+use crate::json::ROOT;
 
 /// Short values of few kinds, so that two of them are often equal.
 fn any_json() -> impl Strategy<Value = String> {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::diff::projection::tree::ROOT;
+use crate::json::ROOT;
 
 fn equal(left: &str, right: &str) -> bool {
     let (left, right) = (Tree::of(left.into()).unwrap(), Tree::of(right.into()).unwrap());

@@ -1,6 +1,6 @@
 use super::*;
 use crate::diff::projection::equal::same_place;
-use crate::diff::projection::tree::{Reference, Tree};
+use crate::diff::projection::mark::{Reference, Tree};
 use proptest::prelude::*;
 use serde_json::Value;
 

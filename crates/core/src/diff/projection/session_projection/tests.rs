@@ -1,8 +1,8 @@
 use super::*;
 use crate::diff::projection::equal::{Pair, same_place};
-use crate::diff::projection::tree::ROOT;
 use crate::diff::stream::{Row, record_row};
 use crate::json::Nesting;
+use crate::json::ROOT;
 
 fn trees(lines: &[&str]) -> Vec<Tree<'static>> {
     let mut calls = Calls::default();

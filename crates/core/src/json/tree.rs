@@ -1,12 +1,14 @@
-//! A JSON value as a flat tree over its text. Two events are compared as trees if their bytes differ.
+//! A JSON value as a flat tree over its text.
 //!
 //! Nodes are in the order of the text, and each one knows where its subtree ends, so nothing here recurses, however deeply a value
-//! is nested. Values that do not count in a comparison are marked, not removed: paths stay those of the log.
+//! is nested. Values that do not count are marked, not removed: paths stay those of the text.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use crate::json::{Cursor, Nesting, Span, Text, spells};
+use super::decode::spells;
+use super::scan::{Cursor, KeyPlace, Nesting, NotJson, Span, Visitor};
+use super::text::Text;
 
 /// The type of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,35 +23,23 @@ pub enum Shape {
     Object,
 }
 
-/// A reference to another record of the same log, by its place among the records compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Reference {
-    /// The place of the record. Negative before the start of the comparison.
-    pub place: i64,
-    /// The part of that record, if it has several.
-    pub part: u32,
+/// What is noted at a value, whose default is nothing.
+pub trait Mark: Copy + Default + PartialEq {
+    /// The value does not count. That is noted of a member that another one of the same key follows.
+    const DROPPED: Self;
 }
 
-/// How a value counts in a comparison.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mark {
-    /// By its value.
-    #[default]
-    Plain,
-    /// Not at all.
-    Dropped,
-    /// By what it refers to. `None` if it refers to nothing in the recording; all such references are equal.
-    Refers(Option<Reference>),
-    /// As an array in which order and repetitions do not matter.
-    Set,
+/// Whether the value does not count.
+impl Mark for bool {
+    const DROPPED: Self = true;
 }
 
 #[derive(Clone, Debug)]
-struct Node {
+struct Node<M> {
     shape: Shape,
     /// Whether the value is a string that is known to have no escapes.
     is_plain: bool,
-    mark: Mark,
+    mark: M,
     start: u32,
     end: u32,
     /// Empty if the value is not a member.
@@ -69,11 +59,6 @@ struct Key {
 }
 
 impl Key {
-    /// The key that begins at offset `start` of the text and has the bytes `inside`.
-    fn at(start: usize, inside: &[u8]) -> Self {
-        Key { start: start as u32, end: (start + inside.len()) as u32, tag: Self::tag(inside) }
-    }
-
     #[inline(always)]
     fn tag(inside: &[u8]) -> u32 {
         let byte = |at: usize| u32::from(inside.get(at).copied().unwrap_or_default());
@@ -84,9 +69,9 @@ impl Key {
 
 /// A parsed JSON value.
 #[derive(Clone, Debug)]
-pub struct Tree<'a> {
+pub struct Tree<'a, M = bool> {
     text: Cow<'a, str>,
-    nodes: Vec<Node>,
+    nodes: Vec<Node<M>>,
     has_escaped_keys: bool,
 }
 
@@ -96,17 +81,20 @@ pub type Index = u32;
 /// The whole of a tree.
 pub(crate) const ROOT: Index = 0;
 
+/// Number of nodes for which memory is kept from tree to tree.
+const MAX_KEPT_NODES: usize = 64 << 10;
+
 /// Maximum number of members that are compared with each other to find repeated keys. For more, a hash set is faster.
 const MANY: usize = 16;
 
 /// The memory of a discarded tree, for reuse by the next one.
 #[derive(Debug, Default)]
-pub struct SpareTree {
-    nodes: Vec<Node>,
-    open: Vec<Index>,
+pub struct SpareTree<M = bool> {
+    nodes: Vec<Node<M>>,
+    nesting: Nesting,
 }
 
-impl<'a> Tree<'a> {
+impl<'a, M: Mark> Tree<'a, M> {
     /// Parses a JSON text. Bytes that are not UTF-8 are read as U+FFFD. Returns `None` if the text is not JSON.
     pub fn parse(text: &'a [u8]) -> Option<Self> {
         Self::of(text_of(text))
@@ -114,26 +102,28 @@ impl<'a> Tree<'a> {
 
     /// Parses a JSON text. Returns `None` if the text is not JSON.
     pub fn of(text: Cow<'a, str>) -> Option<Self> {
-        Self::within(&mut SpareTree { nodes: Vec::with_capacity(32), open: Vec::new() }, text)
+        Self::within(&mut SpareTree { nodes: Vec::with_capacity(32), nesting: Nesting::default() }, text)
     }
 
     /// The same, in the memory of an earlier tree.
-    pub fn within(spare: &mut SpareTree, text: Cow<'a, str>) -> Option<Self> {
+    pub fn within(spare: &mut SpareTree<M>, text: Cow<'a, str>) -> Option<Self> {
         u32::try_from(text.len()).ok()?;
         spare.nodes.clear();
-        spare.open.clear();
-        let SpareTree { nodes, open } = spare;
-        let mut parser = Parser { bytes: text.as_bytes(), at: 0, nodes, open, has_escaped_keys: false };
-        parser.run()?;
-        let has_escaped_keys = parser.has_escaped_keys;
+        let SpareTree { nodes, nesting } = spare;
+        let mut builder = Builder { bytes: text.as_bytes(), nodes, open: ROOT, has_escaped_keys: false };
+        let mut cursor = Cursor::new(text.as_bytes());
+        cursor.walk(nesting, &mut builder).and_then(|()| cursor.finish()).ok()?;
+        let has_escaped_keys = builder.has_escaped_keys;
         let mut tree = Tree { text, nodes: std::mem::take(nodes), has_escaped_keys };
         tree.drop_repeated_keys();
         Some(tree)
     }
 
-    /// Returns the memory of the tree for the next one.
-    pub fn leave_to(self, spare: &mut SpareTree) {
-        spare.nodes = self.nodes;
+    /// Returns the memory of the tree for the next one, unless it is too much to be held until then.
+    pub fn leave_to(self, spare: &mut SpareTree<M>) {
+        if self.nodes.capacity() <= MAX_KEPT_NODES {
+            spare.nodes = self.nodes;
+        }
     }
 
     /// The range of a value in the text.
@@ -147,7 +137,7 @@ impl<'a> Tree<'a> {
         matches!(self.text, Cow::Borrowed(_))
     }
 
-    fn node(&self, index: Index) -> &Node {
+    fn node(&self, index: Index) -> &Node<M> {
         &self.nodes[index as usize]
     }
 
@@ -161,13 +151,13 @@ impl<'a> Tree<'a> {
         self.node(index).shape
     }
 
-    /// How a value counts in a comparison.
-    pub fn mark(&self, index: Index) -> Mark {
+    /// What is noted at a value.
+    pub fn mark(&self, index: Index) -> M {
         self.node(index).mark
     }
 
-    /// Sets how a value counts in a comparison.
-    pub fn set_mark(&mut self, index: Index, mark: Mark) {
+    /// Notes something at a value.
+    pub fn set_mark(&mut self, index: Index, mark: M) {
         self.nodes[index as usize].mark = mark;
     }
 
@@ -247,7 +237,7 @@ impl<'a> Tree<'a> {
 
     /// The members of an object, or the elements of an array, that count.
     pub fn members(&self, index: Index) -> impl Iterator<Item = Index> + '_ {
-        self.children(index).filter(|&child| self.mark(child) != Mark::Dropped)
+        self.children(index).filter(|&child| self.mark(child) != M::DROPPED)
     }
 
     /// The member with this key, if it counts. `name` must be ASCII without escapes.
@@ -288,7 +278,7 @@ impl<'a> Tree<'a> {
             let mut seen = HashSet::with_capacity(count);
             let repeated: Vec<Index> =
                 members.iter().rev().copied().filter(|&member| !seen.insert(self.key(member))).collect();
-            repeated.into_iter().for_each(|member| self.set_mark(member, Mark::Dropped));
+            repeated.into_iter().for_each(|member| self.set_mark(member, M::DROPPED));
         }
     }
 
@@ -301,7 +291,7 @@ impl<'a> Tree<'a> {
         let members = &members[..count];
         for (at, &member) in members.iter().enumerate() {
             if members[at + 1..].iter().any(|&later| self.same_key(member, later)) {
-                self.set_mark(member, Mark::Dropped);
+                self.set_mark(member, M::DROPPED);
             }
         }
     }
@@ -314,8 +304,12 @@ impl<'a> Tree<'a> {
 }
 
 /// Bytes as text, in which invalid UTF-8 is read as U+FFFD. For valid UTF-8, `String::from_utf8_lossy` alone would take several
-/// times as long.
+/// times as long. Nearly all texts are ASCII, and checking that takes a fraction of the time of checking UTF-8.
 pub(crate) fn text_of(bytes: &[u8]) -> Cow<'_, str> {
+    if bytes.is_ascii() {
+        // SAFETY: ASCII is UTF-8.
+        return Cow::Borrowed(unsafe { std::str::from_utf8_unchecked(bytes) });
+    }
     std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
@@ -324,82 +318,22 @@ pub(crate) fn inside(json: &str) -> &str {
     json.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or_default()
 }
 
-struct Parser<'t> {
+struct Builder<'t, M> {
     bytes: &'t [u8],
-    at: usize,
-    nodes: &'t mut Vec<Node>,
-    open: &'t mut Vec<Index>,
+    nodes: &'t mut Vec<Node<M>>,
+    /// The innermost open container.
+    open: Index,
     has_escaped_keys: bool,
 }
 
-impl Parser<'_> {
-    /// Returns `None` if the text is not JSON.
-    fn run(&mut self) -> Option<()> {
-        let mut key = Key::default();
-        loop {
-            self.white_space();
-            let shape = self.shape()?;
-            let start = self.at as u32;
-            self.nodes.push(Node { shape, is_plain: false, mark: Mark::Plain, start, end: start, key, next: 0 });
-            key = Key::default();
-            let is_container = matches!(shape, Shape::Array | Shape::Object);
-            if is_container {
-                self.open.push(self.nodes.len() as u32 - 1);
-                self.at += 1;
-                self.white_space();
-                if !self.takes(closing(shape)) {
-                    if shape == Shape::Object {
-                        key = self.key()?;
-                    }
-                    continue;
-                }
-                self.close();
-            } else {
-                let index = self.nodes.len() - 1;
-                self.nodes[index].is_plain = self.scalar(shape)?;
-                self.end_node(index);
-            }
-            if self.leave(&mut key)? {
-                self.white_space();
-                return (self.at == self.bytes.len()).then_some(());
-            }
-        }
-    }
-
-    /// After a value: closes the containers that end here. Returns `true` if all are closed, `false` if another value follows.
-    fn leave(&mut self, key: &mut Key) -> Option<bool> {
-        while let Some(&top) = self.open.last() {
-            self.white_space();
-            let shape = self.nodes[top as usize].shape;
-            if self.takes(b',') {
-                if shape == Shape::Object {
-                    self.white_space();
-                    *key = self.key()?;
-                }
-                return Some(false);
-            }
-            if !self.takes(closing(shape)) {
-                return None;
-            }
-            self.close();
-        }
-        Some(true)
-    }
-
-    fn close(&mut self) {
-        if let Some(top) = self.open.pop() {
-            self.end_node(top as usize);
-        }
-    }
-
-    fn end_node(&mut self, index: usize) {
-        let next = self.nodes.len() as u32;
-        let node = &mut self.nodes[index];
-        (node.end, node.next) = (self.at as u32, next);
-    }
-
-    fn shape(&self) -> Option<Shape> {
-        Some(match self.bytes.get(self.at)? {
+impl<M: Mark> Builder<'_, M> {
+    // Inlined: returned in memory, a key would be written in parts and then read as a whole, which stalls the processor.
+    #[inline(always)]
+    fn push(&mut self, (key, is_plain_key): KeyPlace, value: Span, is_plain: bool, next: Index) {
+        let inside = key.of(self.bytes);
+        self.has_escaped_keys |= !is_plain_key && inside.contains(&b'\\');
+        let key = Key { start: key.start, end: key.end, tag: Key::tag(inside) };
+        let shape = match self.bytes[value.start as usize] {
             b'{' => Shape::Object,
             b'[' => Shape::Array,
             b'"' => Shape::String,
@@ -407,50 +341,33 @@ impl Parser<'_> {
             b'f' => Shape::False,
             b'n' => Shape::Null,
             _ => Shape::Number,
-        })
-    }
-
-    /// Skips a value that is not a container. Returns whether it is a string that is known to have no escapes.
-    fn scalar(&mut self, shape: Shape) -> Option<bool> {
-        let mut cursor = Cursor::new(&self.bytes[self.at..]);
-        if shape == Shape::String {
-            let is_plain = cursor.short_string().ok()?;
-            self.at += cursor.position();
-            return Some(is_plain);
-        }
-        self.at += cursor.value(&mut Nesting::default()).ok()?.len();
-        Some(false)
-    }
-
-    // Inlined: returned in memory, a key would be written in parts and then read as a whole, which stalls the processor.
-    #[inline(always)]
-    fn key(&mut self) -> Option<Key> {
-        let mut cursor = Cursor::new(&self.bytes[self.at..]);
-        let is_plain = cursor.short_string().ok()?;
-        let length = cursor.position();
-        let inside = &self.bytes[self.at + 1..self.at + length - 1];
-        self.has_escaped_keys |= !is_plain && inside.contains(&b'\\');
-        let key = Key::at(self.at + 1, inside);
-        self.at += length;
-        self.white_space();
-        self.takes(b':').then_some(key)
-    }
-
-    fn white_space(&mut self) {
-        while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.bytes.get(self.at) {
-            self.at += 1;
-        }
-    }
-
-    fn takes(&mut self, byte: u8) -> bool {
-        let found = self.bytes.get(self.at) == Some(&byte);
-        self.at += usize::from(found);
-        found
+        };
+        let Span { start, end } = value;
+        self.nodes.push(Node { shape, is_plain, mark: M::default(), start, end, key, next });
     }
 }
 
-fn closing(shape: Shape) -> u8 {
-    if shape == Shape::Object { b'}' } else { b']' }
+impl<M: Mark> Visitor for Builder<'_, M> {
+    #[inline]
+    fn open(&mut self, key: KeyPlace, start: usize, _: bool) -> Result<(), NotJson> {
+        let around = std::mem::replace(&mut self.open, self.nodes.len() as Index);
+        // Until it is closed, `next` is the container around it.
+        self.push(key, Span { start: start as u32, end: start as u32 }, false, around);
+        Ok(())
+    }
+
+    #[inline]
+    fn close(&mut self, end: usize) {
+        let next = self.nodes.len() as Index;
+        let node = &mut self.nodes[self.open as usize];
+        node.end = end as u32;
+        self.open = std::mem::replace(&mut node.next, next);
+    }
+
+    #[inline]
+    fn scalar(&mut self, key: KeyPlace, value: Span, is_plain: bool) {
+        self.push(key, value, is_plain, self.nodes.len() as Index + 1);
+    }
 }
 
 #[cfg(test)]
@@ -477,12 +394,12 @@ mod tests {
 
     #[test]
     fn last_of_duplicate_keys_counts() {
-        let tree = tree(r#"{"a":1,"\u0061":2,"b":3,"a":4}"#);
-        assert_eq!(tree.text(tree.at(&["a"]).unwrap()), "4");
-        assert_eq!(tree.members(ROOT).count(), 2);
+        let few = tree(r#"{"a":1,"\u0061":2,"b":3,"a":4}"#);
+        assert_eq!(few.text(few.at(&["a"]).unwrap()), "4");
+        assert_eq!(few.members(ROOT).count(), 2);
         let many: String = (0..100).map(|n| format!("\"k{}\":{n},", n % 40)).collect();
         let many = format!("{{{many}\"k0\":-1}}");
-        let tree = Tree::of(many.into()).unwrap();
+        let tree = tree(&many);
         assert_eq!(tree.members(ROOT).count(), 40);
         assert_eq!(tree.text(tree.at(&["k0"]).unwrap()), "-1");
         assert_eq!(tree.text(tree.at(&["k39"]).unwrap()), "79");
@@ -491,7 +408,7 @@ mod tests {
     #[test]
     fn rejects_text_that_is_not_json() {
         for text in ["", " ", "{", "[1", "[1,]", "{\"a\"}", "{\"a\":1,}", "[1}", "1 2", "[]]", "01", "{a:1}", "nul"] {
-            assert!(Tree::of(text.into()).is_none(), "{text:?}");
+            assert!(Tree::<bool>::of(text.into()).is_none(), "{text:?}");
         }
     }
 
@@ -505,7 +422,7 @@ mod tests {
         #[test]
         fn text_is_parsed_if_and_only_if_it_is_json(text in "[\\[\\]{},:\"a0-9.eE+\\-\\\\nutrufals ]{0,24}") {
             let is_json = serde_json::from_str::<serde::de::IgnoredAny>(&text).is_ok();
-            prop_assert_eq!(Tree::of(text.as_str().into()).is_some(), is_json);
+            prop_assert_eq!(Tree::<bool>::of(text.as_str().into()).is_some(), is_json);
         }
     }
 }
