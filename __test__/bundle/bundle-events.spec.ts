@@ -43,8 +43,7 @@ async function until(isSo: () => boolean): Promise<void> {
 /** The names of the directories of unpacked blobs. */
 function unpacked(): string[] {
   try {
-    const at = join(process.env['TMPDIR']!, temporary.entries()[0] ?? '')
-    return readdirSync(join(at, readdirSync(at)[0]!, 'blobs'))
+    return readdirSync(join(process.env['TMPDIR']!, temporary.entries()[0]!, 'blobs'))
   } catch {
     return []
   }

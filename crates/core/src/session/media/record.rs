@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::walk::{Reference, could_have_reference, references_of};
-use crate::json::Nesting;
-use crate::session::format::{Envelope, number};
+use crate::json::{Cursor, Nesting, Span};
+use crate::session::format::number;
 
 /// A record with references in its payload.
 pub struct RecordReferences<'a> {
@@ -20,9 +20,8 @@ impl<'a> RecordReferences<'a> {
         if !could_have_reference(line) {
             return None;
         }
-        let envelope = Envelope::of(line, &mut Nesting::default())?;
-        let seq = envelope.seq.and_then(|seq| number(seq.of(line)));
-        let references = references_of(envelope.payload()?.of(line));
+        let (seq, payload) = parts_of(line)?;
+        let references = references_of(payload.of(line));
         (!references.is_empty()).then_some(RecordReferences { seq, references })
     }
 }
@@ -31,4 +30,13 @@ impl<'a> RecordReferences<'a> {
 pub(crate) fn reference_places(line: &[u8]) -> Vec<Range<usize>> {
     let references = if could_have_reference(line) { references_of(line) } else { Vec::new() };
     references.into_iter().map(|reference| reference.place).collect()
+}
+
+/// The `seq` and the payload of a line that is a JSON object.
+fn parts_of(line: &[u8]) -> Option<(Option<f64>, Span)> {
+    let mut cursor = Cursor::new(line);
+    cursor.white_space();
+    let [seq, payload] = cursor.members(["seq", "payload"], &mut Nesting::default()).ok()?;
+    cursor.finish().ok()?;
+    Some((seq.and_then(|seq| number(seq.of(line))), payload?))
 }
