@@ -13,11 +13,7 @@ const KNOWN = [
   ['archived/content', 'archived/frame', 'archived/framed', 'archived/place', 'archived/table', 'archived/unpack'],
   ['bundle/export', 'bundle/read', 'bundle/redact'],
   'align ancestry comparable compare document projection stream'.split(' ').map((name) => `diff/${name}`),
-  ['disk/open', 'disk/system'],
   'format graph read record replay sample state store verify'.split(' ').map((name) => `run/${name}`),
-  ['session/fold', 'session/format'],
-  ['job', 'json'],
-  ['replay', 'small_replay'],
 ]
 const FOR_TESTS = /(^|[/_])(tests?|testing|interleavings|fuzzing)(\.rs$|\/)/
 const PATH = /\b(crate|super|self)(::\w+)*(::\{[^;]*\})?/g

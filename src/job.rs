@@ -11,7 +11,6 @@
 //! A [`PoolJob`] is a short read that sends only its end.
 
 mod end;
-pub mod pieces;
 mod pool;
 mod progress;
 mod queue;

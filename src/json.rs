@@ -5,10 +5,10 @@ use super::text::OutputText;
 pub use session_tape_core::json::JsonText;
 use session_tape_core::lines::MAX_LINE_BYTES;
 
-/// The text for V8, in [pieces](super::job::pieces) if it is large.
+/// The text for V8, in [pieces](super::pieces) if it is large.
 pub fn finished_in_pieces(json: JsonText) -> Vec<OutputText> {
     let json = json.into_bytes();
-    let pieces = super::job::pieces::split_if_large(&json).unwrap_or_else(|| vec![json]);
+    let pieces = super::pieces::split_if_large(&json).unwrap_or_else(|| vec![json]);
     pieces.into_iter().map(finished).collect()
 }
 

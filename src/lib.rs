@@ -27,6 +27,7 @@ mod json;
 mod message_json;
 mod opened_run;
 mod pages;
+mod pieces;
 mod preview;
 mod reading;
 mod recorder;

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use napi::bindgen_prelude::{AsyncTask, Either, Function, Result, Utf16String};
+use napi::bindgen_prelude::{Function, Result, Utf16String};
 use napi_derive::napi;
 use parking_lot::Mutex;
 
@@ -13,7 +13,6 @@ use super::error_json::{CANT_BE_READ, refusal_message};
 use super::job::{JobEnd, NativeJob, Sender, new_job};
 use super::reading::open_bundle;
 use super::session_batches::{Items, SessionOptions, send_items, send_replay};
-use super::small_replay::SmallReplay;
 use super::tape::{Layout, LayoutBackoff, Replay};
 use session_tape_core::bundle::{BundleKind, ImportError, is_opened_bundle};
 use session_tape_core::foreign::Foreign;
@@ -39,23 +38,6 @@ pub struct NativeReplayOptions {
     pub conversation: Option<String>,
     /// Whether the result has the hashes of the items.
     pub hashes: bool,
-}
-
-/// Replays the session in a file or a bundle, with all items of its history. Returns the job, or a promise of it if it may have ended by then: its
-/// only batch is there, and `on_ready` is not called.
-#[napi(catch_unwind, ts_return_type = "NativeJob | Promise<NativeJob>")]
-pub fn start_replay(
-    bundles: &NativeBundles,
-    path: String,
-    options: NativeReplayOptions,
-    on_ready: Function<'_, (), ()>,
-) -> Result<Either<NativeJob, AsyncTask<SmallReplay>>> {
-    let bundles = bundles.shared();
-    // Only a job can be stopped or report progress.
-    if options.stoppable || options.progress {
-        return replay_in_background(bundles, path, options, on_ready).map(Either::A);
-    }
-    SmallReplay::new(bundles, path, options, &on_ready).map(AsyncTask::new).map(Either::B)
 }
 
 /// Replays with all items of the history, in a job.

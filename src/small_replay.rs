@@ -6,10 +6,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
-use napi::bindgen_prelude::{Function, FunctionRef, Result};
+use napi::bindgen_prelude::{AsyncTask, Either, Function, FunctionRef, Result};
 use napi::{Env, Task};
+use napi_derive::napi;
 
-use super::bundles::Bundles;
+use super::bundles::{Bundles, NativeBundles};
 use super::job::{Batch, JobEnd, NativeJob};
 use super::replay::{NativeReplayOptions, fold_options, foreign_of, replay_in_background};
 use super::session_batches::whole_replay;
@@ -29,6 +30,23 @@ pub struct SmallReplay {
     path: String,
     options: NativeReplayOptions,
     on_ready: FunctionRef<(), ()>,
+}
+
+/// Replays the session in a file or a bundle, with all items of its history. Returns the job, or a promise of it if it may have ended by then: its
+/// only batch is there, and `on_ready` is not called.
+#[napi(catch_unwind, ts_return_type = "NativeJob | Promise<NativeJob>")]
+pub fn start_replay(
+    bundles: &NativeBundles,
+    path: String,
+    options: NativeReplayOptions,
+    on_ready: Function<'_, (), ()>,
+) -> Result<Either<NativeJob, AsyncTask<SmallReplay>>> {
+    let bundles = bundles.shared();
+    // Only a job can be stopped or report progress.
+    if options.stoppable || options.progress {
+        return replay_in_background(bundles, path, options, on_ready).map(Either::A);
+    }
+    SmallReplay::new(bundles, path, options, &on_ready).map(AsyncTask::new).map(Either::B)
 }
 
 impl SmallReplay {

@@ -42,7 +42,7 @@ impl JobEnd {
 
     /// Allows that a large result is sent in [pieces], if none of its objects has a key twice.
     ///
-    /// [pieces]: super::pieces
+    /// [pieces]: crate::pieces
     pub fn in_pieces(self) -> Self {
         JobEnd { is_splittable: true, ..self }
     }

@@ -12,7 +12,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::{FinishedTape, TapeBuilder};
 use session_tape_core::json::{Cursor, Span};
 use session_tape_core::lines::Chunk;
-use session_tape_core::session::fold::{ItemRef, ItemSink};
+use session_tape_core::session::fold::ItemRef;
+use session_tape_core::session::format::ItemSink;
 use session_tape_core::session::read::{ItemLayout, LaidOutItems};
 
 /// Approximate amount of JSON on a tape in bytes: what JavaScript builds in one turn of the event loop.

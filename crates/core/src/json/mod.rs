@@ -4,6 +4,7 @@ mod block;
 mod canonical;
 mod decode;
 mod fields;
+mod members;
 mod payload;
 mod scan;
 mod simple_escape;

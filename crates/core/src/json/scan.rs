@@ -9,7 +9,6 @@
 //! above U+007F; and a malformed sequence never swallows the ASCII byte after it.
 
 use super::block::{BLOCK_BYTES, LARGE_BLOCK_BYTES, LargeBlock, are_simple_escapes, ends_plain, masks};
-use super::decode::spells;
 use super::simple_escape::is_simple_escape;
 use crate::json::block;
 
@@ -224,23 +223,6 @@ impl<'a> Cursor<'a> {
             }
         }
         Ok((Span { start, end }, is_plain))
-    }
-
-    /// Moves over an object. Returns the last value of each of these keys, which are ASCII.
-    pub(crate) fn members<const N: usize>(
-        &mut self,
-        names: [&str; N],
-        nesting: &mut Nesting,
-    ) -> Result<[Option<Span>; N], NotJson> {
-        let mut values = [None; N];
-        self.object(|cursor, key| {
-            let value = cursor.value(nesting)?;
-            if let Some(at) = names.iter().position(|name| spells(key, name)) {
-                values[at] = Some(value);
-            }
-            Ok(())
-        })?;
-        Ok(values)
     }
 
     /// Moves over an array, calling `element` at the beginning of each value. `element` must move over it.

@@ -3,7 +3,7 @@
 use super::hit::{Field, Speaker};
 use super::members::{Path, each_string};
 use crate::json::{Cursor, Nesting, NotJson, Span, SpareTree, Text, Tree, spells, text_of};
-use crate::session::fold::ItemSink;
+use crate::session::format::ItemSink;
 use crate::session::format::{Body, CheckpointChange, Event, EventType, ItemPlace, keys};
 
 /// Where a string is, and what it is.

@@ -3,7 +3,7 @@
 
 use crate::diff::projection::{SpareTree, Tree};
 use crate::json::{Cursor, Nesting, ROOT, Shape, Span, text_of};
-use crate::session::fold::ItemSink;
+use crate::session::format::ItemSink;
 use crate::session::format::{Line, Mode};
 
 /// Reads a line, and parses it into a tree if it is an object.

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::file::File;
+use crate::disk::system::File;
 use crate::disk::system::{Create, FileSystem, Metadata, OpenOptions, OsError, file_system, is_no_sync};
 
 /// The directory that contains `path`: the working directory if the path has only one component.

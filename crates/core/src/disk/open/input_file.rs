@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use sha2::{Digest as _, Sha256};
 
-use super::file::File;
 use crate::disk::open::files;
+use crate::disk::system::File;
 use crate::disk::system::{FileKind, Links, Metadata, OpenOptions, OsError};
 use crate::task::Cancellation;
 

@@ -3,9 +3,9 @@
 use std::io::{Read, SeekFrom};
 use std::path::Path;
 
-use super::file::File;
 use super::input_file::InputFile;
 use crate::disk::open::files;
+use crate::disk::system::File;
 
 /// Number of bytes that are read.
 const BEGINNING_BYTES: usize = 64;

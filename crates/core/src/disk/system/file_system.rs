@@ -7,9 +7,9 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::file::File;
 use super::metadata::Metadata;
 use super::open_options::OpenOptions;
-use crate::disk::open::File;
 
 /// The names in a directory, in any order.
 pub type Names = Box<dyn Iterator<Item = io::Result<OsString>>>;

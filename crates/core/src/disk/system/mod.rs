@@ -1,5 +1,6 @@
 //! What the operating system does: the trait behind which it is, its errors, and what stands in for it in tests.
 
+mod file;
 mod file_system;
 mod metadata;
 mod mode;
@@ -10,6 +11,8 @@ mod os_error;
 mod real;
 mod unsupported;
 
+pub use file::File;
+pub(crate) use file::read_up_to;
 pub use file_system::{FileSystem, Names};
 pub use metadata::{FileKind, Inode, Metadata};
 pub(super) use mode::of_directory;

@@ -7,13 +7,13 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use super::file::File;
 use super::file_system::{FileSystem, Names};
 use super::metadata::{FileKind, Inode, Metadata};
 #[cfg(unix)]
 use super::mode::BY_UMASK;
 use super::open_file::OpenFile;
 use super::open_options::{Create, Links, OpenOptions};
-use crate::disk::open::File;
 
 /// The file system of the operating system.
 pub(crate) struct Real;

@@ -13,7 +13,6 @@ use std::collections::BTreeMap;
 use super::checkpoint::CheckpointEvent;
 use super::editor::Editor;
 use super::history::{HistoryEffect, ItemRef};
-use super::item_sink::{ItemSink, NoItems};
 use super::keyed::KeyedItem;
 use super::warnings::{Problem, Tally, Warning, Warnings};
 use crate::foreign::Foreign;
@@ -23,6 +22,7 @@ use crate::session::format::{
     Body, CheckpointChange, CheckpointFields, Cut, Event, EventType, Fault, Line, Mode, Raw, Severity, StartFields,
     is_string, is_valid_seq,
 };
+use crate::session::format::{ItemSink, NoItems};
 
 /// The effect of a range of lines.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,9 +1,9 @@
 //! Reads one line: parses its envelope, and validates its payload (`docs/session-format.md` section 2, rules 4–11).
 
 use super::event::{Body, Event, EventType, Mode, is_valid_seq};
+use super::item_sink::{ItemSink, NoItems};
 use super::payload::{Payload, number, read_payload, string};
 use crate::json::{Cursor, Nesting, NotJson, Span, is_blank, spells};
-use crate::session::fold::{ItemSink, NoItems};
 
 /// The result of reading a line. Places are those in the line.
 #[derive(Debug, PartialEq)]

@@ -4,6 +4,7 @@ mod edits;
 pub(super) mod envelope;
 mod event;
 mod item;
+mod item_sink;
 mod line;
 mod message;
 mod payload;
@@ -16,6 +17,8 @@ pub(crate) use event::{CheckpointChange, CheckpointFields, Event, Fault, ItemPla
 pub(super) use event::{Raw, Severity, inside_string, is_resumable_at, is_string, is_valid_seq, number_to_follow};
 pub(super) use item::{Marker, marker_of, seq_of, write_with_marker};
 pub(crate) use item::{NO_KEY, key_of};
+pub use item_sink::ItemSink;
+pub(super) use item_sink::NoItems;
 pub(crate) use line::Envelope;
 pub use line::Line;
 pub(super) use line::{read_content, read_type};

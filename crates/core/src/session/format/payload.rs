@@ -6,8 +6,8 @@ use super::event::{
     Body, CheckpointChange, CheckpointFields, EventType, Fault, Mode, Severity, StartFields, inside_string,
     is_valid_seq,
 };
+use super::item_sink::ItemSink;
 use crate::json::{Cursor, Nesting, NotJson, Span, is_blank_string, spells};
-use crate::session::fold::ItemSink;
 
 /// A payload. One that is not an object fits no event type.
 ///

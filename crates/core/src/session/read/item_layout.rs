@@ -2,7 +2,8 @@
 //! that they only have to be passed on afterwards. The receiver knows the form that it wants.
 
 use crate::lines::Chunk;
-use crate::session::fold::{ItemRef, ItemSink, NoItems};
+use crate::session::fold::ItemRef;
+use crate::session::format::{ItemSink, NoItems};
 
 /// Lays out the items of one segment after the other.
 ///

@@ -10,10 +10,10 @@ use crate::foreign::{OpenedSource, Stop, open_source};
 use crate::lines::{LineSource, OpenedPath, ReadError, Segments, Threads, equal_segments};
 use crate::order;
 use crate::session::fold::{
-    Checkpoint, Checkpoints, Editor, Effect, FoldOptions, HistoryEffect, ItemRef, Metadata, NewMarker, NoItems,
-    SessionEventRef, Start,
+    Checkpoint, Checkpoints, Editor, Effect, FoldOptions, HistoryEffect, ItemRef, Metadata, NewMarker, SessionEventRef,
+    Start,
 };
-use crate::session::format::{Message, MessagePart, Mode, Raw, string_of};
+use crate::session::format::{Message, MessagePart, Mode, NoItems, Raw, string_of};
 
 /// Why a session could not be replayed. Its [`message`](ReplayError::message) is what users read.
 #[derive(Clone, Debug, PartialEq)]

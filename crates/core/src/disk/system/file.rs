@@ -6,7 +6,8 @@
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::time::SystemTime;
 
-use crate::disk::system::{Metadata, OpenFile};
+use super::metadata::Metadata;
+use super::open_file::OpenFile;
 
 /// An open file. [`OpenFile`] documents its methods.
 #[derive(Debug)]
