@@ -10,7 +10,6 @@ process.chdir(join(import.meta.dirname, '..'))
 const CRATES = ['crates/core/src', 'src']
 /** These may only become fewer and shorter. */
 const KNOWN = [
-  ['archived/content', 'archived/frame', 'archived/framed', 'archived/place', 'archived/table', 'archived/unpack'],
   ['bundle/export', 'bundle/read', 'bundle/redact'],
   'align ancestry comparable compare document projection stream'.split(' ').map((name) => `diff/${name}`),
   'format graph read record replay sample state store verify'.split(' ').map((name) => `run/${name}`),

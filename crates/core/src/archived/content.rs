@@ -1,14 +1,13 @@
 //! The bytes of an archive, and how they are read: by frames, or through an unpacked copy.
 
-use std::io::{self, Read};
 use std::path::Path;
 
 use super::frame::TORN;
 use super::framed::FramedFile;
-use super::place::is_bundle_name;
+use super::packed::{Packed, Unpacked, is_bundle_name};
 use super::table::{Frame, read_table};
 use super::unpack::{beginning_of, unpack_session};
-use crate::disk::{File, OsError, sniff};
+use crate::disk::{OsError, sniff};
 
 /// The offset of the format's name in a tar archive, and that name.
 const TAR_NAME: (usize, &[u8]) = (257, b"ustar");
@@ -16,76 +15,12 @@ const TAR_NAME: (usize, &[u8]) = (257, b"ustar");
 /// The upper bits of the number with which a skippable frame begins. Some programs begin a file with one.
 const SKIPPABLE: [u8; 3] = [0x2a, 0x4d, 0x18];
 
-/// The compressed bytes of an archive.
-#[derive(Debug)]
-pub enum Packed {
-    /// A large file.
-    File(File),
-    /// A small file, read whole.
-    Memory(Vec<u8>),
-}
-
-/// An unpacked copy of an archive without a usable seek table.
-pub enum Unpacked {
-    /// A file without a name, and its size.
-    File(File, u64),
-    /// A small content.
-    Memory(Vec<u8>),
-}
-
 /// How the content of an archive is read.
 pub enum Content {
     /// By frames.
     Framed(FramedFile),
     /// Through a copy; and the size of the content before a frame that did not check.
     Unpacked(Unpacked, Option<u64>),
-}
-
-impl Packed {
-    /// Reads at `offset` until the buffer is full or the archive ends. Returns the number of bytes.
-    pub(super) fn fill(&self, buffer: &mut [u8], offset: u64) -> Result<usize, OsError> {
-        let mut filled = 0;
-        while filled < buffer.len() {
-            let read = self.read_at(&mut buffer[filled..], offset + filled as u64);
-            match read.map_err(|error| OsError::new(&error, "read", None))? {
-                0 => break,
-                count => filled += count,
-            }
-        }
-        Ok(filled)
-    }
-
-    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        match self {
-            Packed::File(file) => file.read_at(buffer, offset),
-            Packed::Memory(bytes) => {
-                let rest = usize::try_from(offset).ok().and_then(|start| bytes.get(start..)).unwrap_or_default();
-                let count = rest.len().min(buffer.len());
-                buffer[..count].copy_from_slice(&rest[..count]);
-                Ok(count)
-            }
-        }
-    }
-
-    /// Reads the archive from an offset on.
-    pub(super) fn reader_at(&self, offset: u64) -> PackedReader<'_> {
-        PackedReader { packed: self, offset }
-    }
-}
-
-/// Reads an archive.
-pub(super) struct PackedReader<'p> {
-    packed: &'p Packed,
-    /// The offset of the next byte.
-    pub(super) offset: u64,
-}
-
-impl Read for PackedReader<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.packed.read_at(buffer, self.offset)?;
-        self.offset += count as u64;
-        Ok(count)
-    }
 }
 
 /// Whether a file that begins with these bytes may be an archived session. No text begins like that.

@@ -4,7 +4,7 @@ use twox_hash::XxHash64;
 use zstd::bulk::{Compressor, Decompressor};
 use zstd::zstd_safe::CParameter;
 
-use super::content::Packed;
+use super::packed::Packed;
 use super::table::Frame;
 use crate::disk::OsError;
 

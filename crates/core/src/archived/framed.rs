@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
 
-use super::content::Packed;
 use super::frame::{TORN, decompress};
+use super::packed::Packed;
 use super::table::Frame;
 use crate::disk::OsError;
 use crate::task::spare_cores;

@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::content::{Packed, open_packed};
+use super::content::open_packed;
+use super::packed::Packed;
 use crate::disk::{File, InputFile, Links, Metadata, OsError, files};
 
 /// The end of the names of session files.
@@ -16,11 +17,6 @@ const ARCHIVE: &str = ".zst";
 /// Whether a path has the name of an archived session.
 pub fn is_archive_name(path: &Path) -> bool {
     session_of(path).is_some()
-}
-
-/// Whether a path has the file name of the archive of a bundle.
-pub(crate) fn is_bundle_name(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| name.as_encoded_bytes().ends_with(b".tar.zst"))
 }
 
 /// The archive that stands for the session file at `path`. `None` if the name is not that of a session file.

@@ -3,8 +3,8 @@
 use std::io;
 use std::ops::Range;
 
-use super::content::Packed;
 use super::frame::{decompress, has_checksum};
+use super::packed::Packed;
 use super::table::{Frame, read_table, table_bytes};
 use super::unpack::{Copy, FrameEnd, FrameReader, Sink, failed};
 use crate::disk::{File, OsError, sniff};

@@ -2,7 +2,7 @@
 //!
 //! It is not trusted: a table that does not add up counts as none, and frames that are not what it says count as damaged.
 
-use super::content::Packed;
+use super::packed::Packed;
 use crate::disk::OsError;
 
 /// The number with which the skippable frame of a seek table begins.

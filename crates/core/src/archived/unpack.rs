@@ -4,8 +4,8 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 
 use zstd::Decoder;
 
-use super::content::{Packed, PackedReader, Unpacked};
 use super::frame::TORN;
+use super::packed::{Packed, PackedReader, Unpacked};
 use crate::disk::{File, OsError};
 use crate::task::Cancellation;
 
