@@ -30,7 +30,7 @@ const APART = [
   'slow/replay-huge',
   'session/header*',
   'session/record-durable',
-  'session/replay-at-once',
+  'session/resume-cursor',
 ].map((name) => `__test__/${name}.spec.ts`)
 
 /** What `npm test` leaves to CI. */

@@ -3,7 +3,7 @@
  * `--only`, `--runtime`, `--workload` or `--quick` is only printed, unless `--save` puts it into the table. README.md describes the options.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, loadavg, release, totalmem, type } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
@@ -32,6 +32,7 @@ const PARTS = {
   memory: { module: 'memory' },
   view: { module: 'view' },
 }
+const CHROMIUM = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium'
 /** The environment variables that name further runtimes by their paths. */
 const RUNTIMES = ['NODE_22', 'NODE_24', 'BUN']
 const COLUMNS = ['part', 'what', 'on', 'session-tape', 'compared with', 'ratio', 'target', 'met', 'measured']
@@ -64,7 +65,8 @@ else await measurePart(child)
 function main() {
   if (!(how.rounds >= 1)) fail(`--rounds takes a number from 1 on, not '${values.rounds}'`)
   const runtimes = runtimesFound()
-  const parts = chosen('--only', values.only, Object.keys(PARTS))
+  const possible = Object.keys(PARTS).filter((part) => part !== 'view' || values.only || existsSync(CHROMIUM))
+  const parts = chosen('--only', values.only, possible)
   const names = chosen('--runtime', values.runtime, Object.keys(runtimes))
   if (values.list)
     return console.log(

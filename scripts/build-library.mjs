@@ -1,8 +1,8 @@
-// Compiles the library, lib/, to dist/: JavaScript without comments, and declarations with them. Types are checked where the addon was built, which
-// describes itself in binding.d.ts. One module, which the pages contain too, is copied into the command line.
+// Compiles the library, lib/, to dist/: JavaScript without comments, and declarations with them. Types are checked by `npm run
+// typecheck`, when the addon has been built: binding.d.ts describes it. One module, which the pages contain too, is copied into the command line.
 
 import { spawnSync } from 'node:child_process'
-import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -16,15 +16,17 @@ const PRIVATE = /^ +#private;\n/gm
 const RELATIVE = /\b(?:from|import\()\s*["'](\.{1,2}\/[^"']+)\.js["']/g
 
 rmSync(DIST, { recursive: true, force: true })
-compile('--emitDeclarationOnly', ...(existsSync(join(ROOT, 'binding.d.ts')) ? [] : ['--noCheck']))
-compile('--declaration', 'false', '--removeComments', '--noCheck')
+compile('--emitDeclarationOnly')
+compile('--declaration', 'false', '--removeComments')
 completeDeclarations()
 removeUnreachable()
 copyFileSync(join(DIST, 'invisible.js'), join(ROOT, 'packages/cli/invisible.js'))
 
 function compile(...options) {
   const compiler = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc')
-  const { status } = spawnSync(process.execPath, [compiler, '-p', join(ROOT, 'lib'), ...options], { stdio: 'inherit' })
+  const { status } = spawnSync(process.execPath, [compiler, '-p', join(ROOT, 'lib'), '--noCheck', ...options], {
+    stdio: 'inherit',
+  })
   if (status === 0) return
   rmSync(DIST, { recursive: true, force: true })
   process.exit(1)

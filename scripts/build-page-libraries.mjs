@@ -1,7 +1,7 @@
 // `npm run build:page`: bundles the script of each HTML page with its libraries, and with the texts of their licences, which are also in
 // THIRD-PARTY-NOTICES. A page embeds its script (packages/cli/html/document.js), because it loads nothing.
 
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
@@ -15,6 +15,7 @@ const PAGES = ['session', 'run', 'diff']
 /** Packages that the published file of another one contains. */
 const CONTAINED = { '@dagrejs/dagre': ['@dagrejs/graphlib'] }
 
+if (!existsSync(join(PACKAGE, 'invisible.js'))) throw new Error('`npm run build:lib` comes first')
 rmSync(OUT, { recursive: true, force: true })
 mkdirSync(OUT, { recursive: true })
 const [listed, notices] = [{}, new Map()]

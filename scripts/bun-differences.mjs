@@ -7,7 +7,6 @@ const GARBAGE = 'the test asks for a garbage collection by a flag of V8'
 const WORKERS = 'process.exit does not wait for what workers recorded'
 const WORDING = 'the message is compared with the one of the runtime, and Bun words it otherwise'
 const PRINTED = 'the test compares what Node.js prints, or the name of the runtime'
-const EVENT_LOOP = 'many small results come in one turn of the event loop, so that timers wait longer'
 const TIMING = 'on a busy machine too few of the children are killed while they are at work'
 const REFUSED = 'Bun itself aborts where it can start no thread'
 const ENGINE = 'a limit or a habit of JavaScriptCore: longer strings, a stack of another depth, no statistics of V8'
@@ -35,7 +34,6 @@ export const DIFFERENCES = [
     'a call that fails (needs Linux and a C compiler) in an export, an import, a fork or a checkpoint',
     ENVIRONMENT,
   ],
-  ['bundle/bundle-by-content.spec.ts', 'the end of the process removes what was unpacked', ENVIRONMENT],
   ['session/replay-read-errors.spec.ts', "Node's own wording ENOENT: a directory on the way is missing", WORDING],
   ['session/replay-read-errors.spec.ts', "Node's own wording ENAMETOOLONG", WORDING],
   ['session/replay-read-errors.spec.ts', "Node's own wording a path with a NUL in it", WORDING],
@@ -53,13 +51,6 @@ export const DIFFERENCES = [
     'a process with a recorder ends by itself but not before its warning has been given',
     WORKERS,
   ],
-  [
-    'slow/run-record-endings.spec.ts',
-    '5 003 events that nobody awaits are all in the log when the process has ended process.exit while a worker records',
-    WORKERS,
-  ],
-  ['session/header-at-once.spec.ts', 'the event loop goes on', EVENT_LOOP],
-  ['session/replay-at-once.spec.ts', 'a small file in memory does not hold the event loop up', EVENT_LOOP],
   [
     'session/replay-strings.property.spec.ts',
     'properties of a value that programs can observe besides its content',

@@ -64,8 +64,6 @@ const SLOW_IN_RUST = [
   'diff::tests::runs::changed_output_is_the_divergence',
   'diff::tests::runs::inserted_or_removed_event_is_one_edit',
   'disk::lock::file_lock::tests::lock_never_has_two_owners',
-  'disk::open::stream::tests::cancellation_ends_the_wait_for_a_pipe_writer',
-  'disk::open::stream::tests::cancellation_ends_the_wait_for_data',
   'foreign::claude_tests::two_writers_who_alternate_are_read_in_file_order_from_some_line_on',
   'foreign::hashes::tests::every_record_and_the_source_have_their_hashes',
   'foreign::records::tests::what_breaks_off_is_read_once',

@@ -13,7 +13,7 @@ const { native } = createRequire(import.meta.url)('../../dist/addon.js') as {
   native: { NativeJob: { prototype: { take(): string | null } } }
 }
 
-/** As in `src/job/pieces.rs`, with room for the path and one more element. */
+/** As in `src/pieces.rs`, with room for the path and one more element. */
 const PIECE_BYTES = (64 << 10) + 4096
 
 /** A started run, whose nodes depend on the one before. */

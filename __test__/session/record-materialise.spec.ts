@@ -302,6 +302,12 @@ describe('resolveProviderModel', () => {
     ['returns no model', () => ({ provider: 'p' })],
     ['returns a number', () => ({ provider: 'p', model: 1 })],
     [
+      'throws what has no text',
+      () => {
+        throw Object.create(null)
+      },
+    ],
+    [
       'returns what throws',
       () => ({
         provider: 'p',

@@ -84,9 +84,12 @@ describe.skipIf(CHROMIUM === undefined).each(PAGES)('the page of %s', (_, write,
       }
       refuses('innerHTML', () => (document.body.innerHTML = '<b>x</b>'))
       refuses('script', () => (document.createElement('script').textContent = 'window.ran = true'))
-      return found
+      const script = document.createElement('script')
+      script.append('window.ran = true')
+      refuses('appended', () => document.body.append(script))
+      return [...found.filter((name) => name !== 'appended'), String((globalThis as any).ran)]
     })
-    expect(refused).toEqual(['fetch', 'innerHTML', 'script'])
+    expect(refused).toEqual(['fetch', 'innerHTML', 'script', 'undefined'])
   })
 
   test.each(['light', 'dark'] as const)(

@@ -4,7 +4,7 @@ import type { Batch } from './batch.js'
 /** An array or object that is put together, or a value in one. */
 type Part = { [key: string | number]: Part }
 
-/** Puts together the result of a job that is too large to be parsed in one turn of the event loop (src/job/pieces.rs). */
+/** Puts together the result of a job that is too large to be parsed in one turn of the event loop (src/pieces.rs). */
 export class Pieces {
   /** The last batch of the job, as far as it has been received. */
   #partial: Part | undefined

@@ -9,12 +9,21 @@ export function hostFailed(
   cause: unknown,
   filePath: string | null,
 ): RecordingWarning {
-  const why = cause instanceof Error ? cause.message : String(cause)
+  const why = textOf(cause)
   const message =
     code === 'ObserverFailed'
       ? `onCommitWatermark failed: ${why}. Recording goes on.`
       : `resolveProviderModel failed: ${why}. Recording goes on with the values of the configuration.`
   return { code, message, filePath, eventsDropped: 0, cause }
+}
+
+/** The message of what was thrown, which may be anything. */
+function textOf(cause: unknown): string {
+  try {
+    return cause instanceof Error ? cause.message : String(cause)
+  } catch {
+    return 'it threw a value that has no text'
+  }
 }
 
 /** Recording has ended with a failure. */

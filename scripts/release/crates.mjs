@@ -3,7 +3,7 @@
 import { readFileSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
-import { ROOT, output } from '../platforms/commands.mjs'
+import { ROOT, output, run } from '../platforms/commands.mjs'
 import { cargoTool } from './cargo-tools.mjs'
 
 /** Crates that contain no licence file, by repository, and where else their project publishes it. */
@@ -16,11 +16,12 @@ const WITHOUT_HOLDER = ['Apache-2.0']
 const LICENCES_OF_C = { 'libmimalloc-sys': ['c_src/mimalloc/v3/LICENSE'], 'zstd-sys': ['zstd/LICENSE'] }
 const C_SOURCE = /\.(c|cc|cpp|S|asm)$/
 
-/** The names and versions of the crates that Cargo links for a target: neither build scripts nor macros end up in the addon, or in the wheel. */
+/** The names and versions of the crates of others that Cargo links for a target: neither build scripts nor macros end up in the addon, or in the wheel. */
 export function linkedCrates({ triple, crate = 'session-tape' }) {
   const edges = ['--edges', 'normal,no-proc-macro', '--prefix', 'none', '--format', '{p}']
   const tree = output('cargo', ['tree', '--locked', '--package', crate, '--target', triple, ...edges])
-  return new Set(tree.split('\n').map((line) => line.split(' ').slice(0, 2).join(' ').replace(' v', ' ')))
+  const ids = tree.split('\n').map((line) => line.split(' ').slice(0, 2).join(' ').replace(' v', ' '))
+  return new Set(ids.filter((id) => id !== '' && !id.startsWith('session-tape')))
 }
 
 /**
@@ -37,10 +38,9 @@ export function crateNotices(target, manifest = 'Cargo.toml') {
       crates.set(idOf(crate), crate)
     }
   const linked = linkedCrates(target)
-  const own = [...linked].filter((id) => id.startsWith('session-tape'))
-  const missing = [...linked].filter((id) => !crates.has(id) && !own.includes(id))
+  const missing = [...linked].filter((id) => !crates.has(id))
   if (missing.length > 0) throw new Error(`no licence was found of ${missing.join(', ')}`)
-  const isLinked = (id) => linked.has(id) && !own.includes(id)
+  const isLinked = (id) => linked.has(id)
   const found = [...crates].filter(([id]) => isLinked(id)).map(([, crate]) => crate)
   return [...notices.filter(({ title }) => isLinked(title)), ...found.flatMap(noticesOfC)].sort(byTitle)
 }
@@ -52,6 +52,7 @@ const byTitle = ({ title: one }, { title: other }) => (one < other ? -1 : one > 
 function licencesFor(triple, manifest) {
   const [path, config] = [join(ROOT, manifest), join(ROOT, 'scripts', 'release', 'about.toml')]
   const offline = ['--format', 'json', '--locked', '--offline', '--fail', '--target', triple]
+  run('cargo', ['fetch', '--locked', '--target', triple])
   return JSON.parse(
     output(cargoTool('cargo-about'), ['generate', '--manifest-path', path, '--config', config, ...offline]),
   ).licenses

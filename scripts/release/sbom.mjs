@@ -53,6 +53,8 @@ function ofCargo({ name, triple }) {
 /** The document without macros, which are not in an addon, and without the path of this work tree. */
 function linkedOnly(document, linked) {
   const components = document.components.filter(({ name, version }) => linked.has(`${name} ${version}`))
+  if (components.length !== linked.size)
+    throw new Error(`cargo cyclonedx names ${components.length} of ${linked.size} crates`)
   const { version, licenses, description } = document.metadata.component
   const own = { 'bom-ref': OWN, type: 'library', name: 'session-tape', version, description, licenses }
   const references = new Set(components.map((component) => component['bom-ref']))

@@ -68,6 +68,8 @@ export class List {
   shown = []
   current = 0
   mounted = new Map()
+  /** Whether the current row may be one that is not shown. */
+  keepsCurrent = false
   onChange = () => {}
   onMissing = () => {}
   #chunks = []
@@ -102,7 +104,8 @@ export class List {
       return chunks
     })
     this.#lastRows = this.#chunks.map(({ rows }) => rows.at(-1))
-    if (!this.has(this.current)) this.current = this.shown.find((row) => !this.isSkipped(row)) ?? this.current
+    if (!this.keepsCurrent && !this.has(this.current))
+      this.current = this.shown.find((row) => !this.isSkipped(row)) ?? this.current
     this.#chunkOf(this.current)?.fill()
     // A browser that does not say which chunks are near shows all of them.
     if (typeof ContentVisibilityAutoStateChangeEvent === 'undefined') this.#fillAll()

@@ -6,6 +6,8 @@ import { List } from '../list.mjs'
 import { clockOf } from '../quantities.mjs'
 
 export class EventList extends List {
+  // The page shows the event, whatever the list is filtered by.
+  keepsCurrent = true
   #rows
   #nothing
 
