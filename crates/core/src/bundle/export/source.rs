@@ -471,13 +471,14 @@ fn read_redactions(path: &Path, is_bundle: bool, limits: &Limits) -> Result<Reda
 
 /// The offset after the last complete line of a log.
 fn complete_lines_end(log: &mut InputFile) -> Result<u64, BundleError> {
-    let mut end = log.seek(SeekFrom::End(0)).map_err(read_failed)?;
+    let failed = |error: std::io::Error| BundleError::system(&error, "read", None);
+    let mut end = log.seek(SeekFrom::End(0)).map_err(failed)?;
     let mut block = vec![0; 64 << 10];
     while end > 0 {
         let start = end.saturating_sub(block.len() as u64);
         let part = &mut block[..(end - start) as usize];
-        log.seek(SeekFrom::Start(start)).map_err(read_failed)?;
-        log.read_exact(part).map_err(read_failed)?;
+        log.seek(SeekFrom::Start(start)).map_err(failed)?;
+        log.read_exact(part).map_err(failed)?;
         if let Some(newline) = memchr::memrchr(b'\n', part) {
             return Ok(start + newline as u64 + 1);
         }

@@ -127,7 +127,7 @@ impl Manifest {
             return Err(BundleError::about(BundleCode::UnsupportedVersion, MANIFEST, message));
         }
         let read: Document = serde_json::from_str(text).map_err(|error| invalid(&error.to_string()))?;
-        let id = read.bundle_id.as_deref().map_or(Err(NO_HASH), hex).map_err(invalid)?;
+        let id = read.bundle_id.as_deref().map_or(Err("it has no bundleId"), hex).map_err(invalid)?;
         let partial = read.partial.map(Cow::into_owned);
         let (files, log) = (read.files.into_owned(), read.log.into_owned());
         let manifest = Manifest { kind: read.kind, files, log, partial };

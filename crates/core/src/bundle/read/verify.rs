@@ -160,23 +160,31 @@ impl Inspection<'_> {
             }
             _ => Ok(()),
         };
-        if let Some(error) = content.take_error() {
-            return Err(error);
+        let result = match content.take_error() {
+            Some(error) => Err(error),
+            None => content.finish(),
+        };
+        if result.is_err() || read.is_err() {
+            self.forget(path.as_str());
         }
-        let result = content.finish()?;
+        let result = result?;
         if let Some((staged, copy)) = self.copy_to.zip(result.copy) {
             staged.keep(&copy)?;
         }
         if let Err(error) = read {
             self.problems.push(error.of_file(path.as_str()));
-            // The result of a log that was not read to its end is incomplete.
-            match path.as_str() {
-                path::EVENT_LOG => self.log = None,
-                _ => self.session = None,
-            }
         }
         self.record_file(path, result.listed);
         Ok(())
+    }
+
+    /// What was found in a file that was not read to its end is incomplete.
+    fn forget(&mut self, path: &str) {
+        match path {
+            path::EVENT_LOG => self.log = None,
+            path::SESSION_LOG => self.session = None,
+            document => drop(self.documents.remove(document)),
+        }
     }
 
     fn record_file(&mut self, path: &BundlePath, file: ListedFile) {
