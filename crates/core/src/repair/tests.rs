@@ -415,8 +415,10 @@ proptest! {
         if let Ok(repaired) = try_repair(torn.concat().as_bytes(), &options) {
             let body = |line: &str| line[line.find("\"ts\"").unwrap()..].to_owned();
             let written: Vec<String> = lines.iter().map(|line| body(line)).collect();
-            for record in repaired.records().iter().skip(usize::from(repaired.receipt.start_invented)) {
-                prop_assert!(written.contains(&body(record)), "{record}\nof {}", torn.concat());
+            // An unchanged file keeps its blank lines.
+            let records = repaired.records().into_iter().filter(|record| !record.is_empty());
+            for record in records.skip(usize::from(repaired.receipt.start_invented)) {
+                prop_assert!(written.contains(&body(&record)), "{record}\nof {}", torn.concat());
             }
         }
     }
