@@ -366,9 +366,8 @@ export class SessionRecordingService<C = IContent> {
   }
 
   /**
-   * Calls `listener` as the option of this name of the configuration is called: after each batch, with the last record that is in the file. It may
-   * first be
-   * told of a batch that was written before. A listener that throws does not keep others from being called, and is reported as the option is: the
+   * Calls `listener` as the option of this name of the configuration is called: after each batch, with the last record that is in the file. The
+   * first call may be for a batch that was written before. A listener that throws does not keep others from being called, and is reported as the option is: the
    * first failure of any observer, once.
    *
    * @returns Ends that. A listener that was passed twice is called twice.

@@ -83,39 +83,29 @@ function bundleRefusal(path, error) {
   return new Complaint(code, escaped(error), { exitCode, path })
 }
 
+/** What `replaySession` says of a session beside its history. */
+const ABOUT = /** @type {const} */ ([
+  'metadata',
+  'lastSeq',
+  'eventCount',
+  'warnings',
+  'sessionEvents',
+  'sequenceCorrupt',
+  'checkpoints',
+  'sessionName',
+  'ancestry',
+  'semanticMediaPurgeFrontier',
+  'unknownEvents',
+])
+
 /**
  * Prints the result of `replaySession`, with the history at the end, item by item.
  *
  * @type {(context: Context, source: Files, session: SessionHandle) => Promise<void>}
  */
 async function printJson({ output, signal }, { path }, session) {
-  const {
-    metadata,
-    lastSeq,
-    eventCount,
-    warnings,
-    sessionEvents,
-    sequenceCorrupt,
-    checkpoints,
-    sessionName,
-    ancestry,
-    semanticMediaPurgeFrontier,
-    unknownEvents,
-  } = session
   // Members that the session does not have are `undefined`, so that JSON leaves them out.
-  const about = {
-    metadata,
-    lastSeq,
-    eventCount,
-    warnings,
-    sessionEvents,
-    sequenceCorrupt,
-    checkpoints,
-    sessionName,
-    ancestry,
-    semanticMediaPurgeFrontier,
-    unknownEvents,
-  }
+  const about = Object.fromEntries(ABOUT.map((name) => [name, session[name]]))
   const rest = jsonText({ kind: 'session', path, ok: true, ...about })
   await output.write(`${rest.slice(0, -1)},"history":[`)
   let separator = ''

@@ -85,7 +85,7 @@ pub(crate) type KeyPlace = (Span, bool);
 
 const NO_KEY: KeyPlace = (Span { start: 0, end: 0 }, true);
 
-/// What is told of the values that a cursor moves over, in the order of the text.
+/// Receives the values that a cursor moves over, in the order of the text.
 pub(crate) trait Visitor {
     /// An object or array begins. An error ends the walk.
     fn open(&mut self, key: KeyPlace, start: usize, is_object: bool) -> Result<(), NotJson>;

@@ -54,7 +54,7 @@ struct Key {
     /// The start and end of the key inside its quotes.
     start: u32,
     end: u32,
-    /// Equal for keys with equal bytes, and rarely for others.
+    /// Equal for keys with equal bytes, and rarely for others. Of an element: how many more elements the node stands for.
     tag: u32,
 }
 
@@ -107,10 +107,21 @@ impl<'a, M: Mark> Tree<'a, M> {
 
     /// The same, in the memory of an earlier tree.
     pub fn within(spare: &mut SpareTree<M>, text: Cow<'a, str>) -> Option<Self> {
+        Self::build(spare, text, false)
+    }
+
+    /// The same, with one node for elements that follow each other in an array and are neither strings nor containers: a long array of numbers
+    /// takes no memory.
+    pub(crate) fn of_strings(spare: &mut SpareTree<M>, text: Cow<'a, str>) -> Option<Self> {
+        Self::build(spare, text, true)
+    }
+
+    fn build(spare: &mut SpareTree<M>, text: Cow<'a, str>, joins: bool) -> Option<Self> {
         u32::try_from(text.len()).ok()?;
         spare.nodes.clear();
         let SpareTree { nodes, nesting } = spare;
-        let mut builder = Builder { bytes: text.as_bytes(), nodes, open: ROOT, has_escaped_keys: false };
+        let (bytes, has_escaped_keys) = (text.as_bytes(), false);
+        let mut builder = Builder { bytes, nodes, open: ROOT, has_escaped_keys, joins, can_join: false };
         let mut cursor = Cursor::new(text.as_bytes());
         cursor.walk(nesting, &mut builder).and_then(|()| cursor.finish()).ok()?;
         let has_escaped_keys = builder.has_escaped_keys;
@@ -225,6 +236,11 @@ impl<'a, M: Mark> Tree<'a, M> {
         self.node(index).key.start > 0
     }
 
+    /// How many more elements the node of an element stands for.
+    pub(crate) fn joined(&self, index: Index) -> usize {
+        if self.is_member(index) { 0 } else { self.node(index).key.tag as usize }
+    }
+
     /// Whether `inner` is in the subtree of `index`, or is that value itself.
     pub fn holds(&self, index: Index, inner: Index) -> bool {
         (index..self.node(index).next).contains(&inner)
@@ -324,6 +340,10 @@ struct Builder<'t, M> {
     /// The innermost open container.
     open: Index,
     has_escaped_keys: bool,
+    /// Whether elements are joined.
+    joins: bool,
+    /// Whether the next element can join the last node.
+    can_join: bool,
 }
 
 impl<M: Mark> Builder<'_, M> {
@@ -350,6 +370,7 @@ impl<M: Mark> Builder<'_, M> {
 impl<M: Mark> Visitor for Builder<'_, M> {
     #[inline]
     fn open(&mut self, key: KeyPlace, start: usize, _: bool) -> Result<(), NotJson> {
+        self.can_join = false;
         let around = std::mem::replace(&mut self.open, self.nodes.len() as Index);
         // Until it is closed, `next` is the container around it.
         self.push(key, Span { start: start as u32, end: start as u32 }, false, around);
@@ -358,6 +379,7 @@ impl<M: Mark> Visitor for Builder<'_, M> {
 
     #[inline]
     fn close(&mut self, end: usize) {
+        self.can_join = false;
         let next = self.nodes.len() as Index;
         let node = &mut self.nodes[self.open as usize];
         node.end = end as u32;
@@ -366,6 +388,12 @@ impl<M: Mark> Visitor for Builder<'_, M> {
 
     #[inline]
     fn scalar(&mut self, key: KeyPlace, value: Span, is_plain: bool) {
+        let joins = self.joins && key.0.start == 0 && self.bytes[value.start as usize] != b'"';
+        if let Some(last) = self.nodes.last_mut().filter(|_| joins && self.can_join) {
+            (last.end, last.key.tag) = (value.end, last.key.tag + 1);
+            return;
+        }
+        self.can_join = joins;
         self.push(key, value, is_plain, self.nodes.len() as Index + 1);
     }
 }

@@ -48,6 +48,9 @@ pub(super) fn each_string(tree: &Tree<'_>, mut take: impl FnMut(&str, &Path<'_>)
 
 impl Level {
     fn next(&mut self, tree: &Tree<'_>) -> Option<Index> {
+        if self.count > 0 {
+            self.count += tree.joined(self.member);
+        }
         self.member = match self.count {
             count if !self.ordered.is_empty() => *self.ordered.get(count)?,
             0 => tree.children(self.container).next()?,
@@ -103,15 +106,29 @@ impl Path<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::json::SpareTree;
 
     fn strings(json: &str) -> Vec<String> {
         let mut found = Vec::new();
-        each_string(&Tree::of(json.into()).unwrap(), |text, path| {
+        each_string(&of_strings(json), |text, path| {
             let mut pointer = String::new();
             path.append_pointer(&mut pointer);
             found.push(format!("{pointer}={text}"));
         });
         found
+    }
+
+    fn of_strings(json: &str) -> Tree<'_> {
+        Tree::of_strings(&mut SpareTree::default(), json.into()).unwrap()
+    }
+
+    #[test]
+    fn numbers_in_arrays_take_no_memory_and_keep_their_places() {
+        let numbers = vec!["1"; 100_000].join(",");
+        let json =
+            format!(r#"{{"a":[{numbers},"x",null,true,[2,3,"y"],4,{{"b":5,"c":"z"}},6,7,"w"],"d":[[8],9,"v"]}}"#);
+        assert!(of_strings(&json).count() < 30);
+        assert_eq!(strings(&json), ["/a/100000=x", "/a/100003/2=y", "/a/100005/c=z", "/a/100008=w", "/d/2=v"]);
     }
 
     #[test]

@@ -246,7 +246,7 @@ impl Block {
             let (field, item, block) = (*field, Some(item), Some(block));
             if is_string(line, value) {
                 take(&StringPlace { event_type, field, item, tool, key, block, path: None }, inside(line, value));
-            } else if *is_deep && let Some(tree) = Tree::within(spare, text_of(value.of(line))) {
+            } else if *is_deep && let Some(tree) = Tree::of_strings(spare, text_of(value.of(line))) {
                 each_string(&tree, |string, path| {
                     let place = StringPlace { event_type, field, item, tool, key, block, path: Some(path) };
                     take(&place, string.as_bytes());

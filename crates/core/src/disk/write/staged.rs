@@ -19,7 +19,7 @@ pub(crate) type Naming = (&'static str, &'static str);
 /// Maximum number of names that are tried.
 const MAX_ATTEMPTS: u32 = 1000;
 
-/// A file under construction. Who sweeps the left-overs of processes that have ended sees by the system's lock on it that it is none.
+/// A file under construction. The system's lock on it distinguishes it from what a process that has ended left over.
 #[derive(Debug)]
 pub(crate) struct StagedFile {
     path: PathBuf,
